@@ -1,0 +1,123 @@
+import type { Duration } from "./duration.ts";
+import type { Arrived } from "./handler.ts";
+import type { Json } from "./json.ts";
+import type { Schema } from "./schema.ts";
+import type { Tx } from "./sql.ts";
+
+/** One owed operation, as an effect's functions see it. */
+export interface Operation<Input> {
+  /** The operation key with its tenant in front: `acme/order-1/fulfil/v1`. Names it at the provider, across keys. */
+  readonly key: string;
+  /** What goes out as the idempotency key: derived from the key and its generation. */
+  readonly wireKey: string;
+  readonly tenant: string;
+  readonly input: Input;
+}
+
+/** What is known of an operation that took effect. */
+export type Result<Answer> =
+  | { readonly source: "answer"; readonly status: number; readonly answer: Answer }
+  | { readonly source: "lookup"; readonly answer: Answer }
+  | { readonly source: "operator"; readonly answer: Answer };
+
+export interface SettledContext<Input, Answer> {
+  readonly tx: Tx;
+  readonly operation: Operation<Input>;
+  readonly result: Result<Answer>;
+  readonly owe: Owe;
+  readonly arrived: Arrived;
+}
+
+/** What an effect asks the provider to do. Built once, inside the transaction, then frozen. */
+export interface RequestSpec {
+  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly url: string;
+  readonly json?: Json;
+}
+
+/** Where the idempotency key travels and how long the provider keeps it; `"none"` where it has no contract. */
+export type Idempotency =
+  | { readonly header: string; readonly keyLifetime: Duration; readonly lengthMax?: number }
+  | { readonly field: string; readonly keyLifetime: Duration; readonly lengthMax?: number }
+  | "none";
+
+/** Asking the provider whether an operation took effect. A throw or an undeclared non-2xx is unknown. */
+export interface Lookup<Input, Answer, Found> {
+  /** The URL to GET. */
+  readonly get: (operation: Operation<Input>) => string;
+  readonly answer?: Schema<Found>;
+  /** The answer that `settled` reads, or `undefined` for absent. */
+  readonly found: (json: Found) => NoInfer<Answer> | undefined;
+  /** Non-2xx statuses that mean absent, such as 404. */
+  readonly absentOn?: readonly number[];
+  /** How long after the last call's end an answer "absent" counts; at least the provider's own delay. */
+  readonly settleDelay?: Duration;
+}
+
+/** Verdicts that an effect may give to a status instead of the documented table's. */
+export type StatusVerdict = "done" | "again" | "unknown" | "running" | "pause" | "permanent" | "key_reused";
+
+export interface EffectOptions<Input, Answer, Found> {
+  readonly input: Schema<Input>;
+  readonly answer?: Schema<Answer>;
+  readonly request: (operation: Operation<Input>) => RequestSpec;
+  /** Credentials and the like: asked at send time, never stored. */
+  readonly headers?: () => Readonly<Record<string, string>>;
+  readonly idempotency: Idempotency;
+  readonly lookup?: Lookup<Input, Answer, Found>;
+  /** Runs after verdict and answer are committed; retried from the stored answer, never causes a re-send. */
+  readonly settled?: (context: SettledContext<Input, NoInfer<Answer>>) => unknown;
+  /** Origins that may be called although they are not public https; everything else passes the SSRF guard. */
+  readonly allow?: readonly string[];
+  /** Longest time for one call. */
+  readonly timeout?: Duration;
+  /** Tries before the obligation is the operator's. */
+  readonly attemptsMax?: number;
+  /** Calls in flight to one destination, per process. */
+  readonly concurrency?: number;
+  readonly verdicts?: Readonly<Record<number, StatusVerdict>>;
+}
+
+declare const inputOf: unique symbol;
+
+/** The definition behind an effect, with its types erased; read by the outbox only. */
+export type EffectDefinition = EffectOptions<unknown, unknown, unknown>;
+
+/** A kind of outside call, registered under a name and version. */
+export interface Effect<in Input = never> {
+  readonly name: string;
+  readonly definition: EffectDefinition;
+  readonly [inputOf]?: (input: Input) => void;
+}
+
+/** Records an owed effect; the same key owes it once. */
+export interface Owe {
+  /** `key` names the business operation, not the event; an intended replacement is another version. */
+  <Input>(
+    effect: Effect<Input>,
+    obligation: { readonly key: readonly [string, ...string[]]; readonly input: NoInfer<Input> },
+  ): Promise<void>;
+}
+
+/**
+ * Declares an effect.
+ *
+ * @throws TypeError when the name has no version.
+ * @example
+ * ```ts no-run
+ * const mail = effect("mail/v1", {
+ *   input: type<{ to: string }>(),
+ *   request: ({ input }) => ({ method: "POST", url: "https://mail.example/send", json: input }),
+ *   idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
+ * });
+ * ```
+ */
+export function effect<Input extends Json, Answer = unknown, Found = unknown>(
+  name: `${string}/v${number}`,
+  options: EffectOptions<Input, Answer, Found>,
+): Effect<Input> {
+  if (!/^[A-Za-z0-9][\w.-]*\/v\d+$/.test(name)) {
+    throw new TypeError(`Cannot declare effect "${name}": give it a name and a version, such as "ship/v1"`);
+  }
+  return { name, definition: options as unknown as EffectDefinition };
+}

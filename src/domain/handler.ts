@@ -1,0 +1,63 @@
+import type { Effect, Owe } from "./effect.ts";
+import type { Resource, SnapshotInput, SnapshotResult } from "./resource.ts";
+import type { Tx } from "./sql.ts";
+
+/** A verified delivery, parsed. */
+export interface Event<Type extends string = string, Data = unknown> {
+  readonly connection: string;
+  readonly account: string;
+  readonly tenant: string;
+  readonly id: string;
+  readonly type: Type;
+  /** The provider's payload, where its preset says it is. */
+  readonly data: Data;
+  /** The whole parsed body. */
+  readonly body: unknown;
+  /** The signed bytes, as they arrived. */
+  readonly raw: Uint8Array;
+}
+
+declare const verdict: unique symbol;
+
+/** What `refuse`, `ignore` and `waitFor` give back: return it. It decides even when it is not returned. */
+export interface Verdict {
+  readonly [verdict]: true;
+}
+
+/** Says that a thing exists now; events parked on it are applied right after the commit. */
+export type Arrived = (kind: string, id: string) => Promise<void>;
+
+/** Replaces a resource's state when the revision is newer. Throws `SnapshotConflict` on a tie with other content. */
+export type Snapshot = <State>(resource: Resource<State>, input: SnapshotInput<NoInfer<State>>) => Promise<SnapshotResult>;
+
+/** What the application's own transactions and handlers share. */
+export interface WorkContext {
+  readonly tx: Tx;
+  readonly owe: Owe;
+  readonly snapshot: Snapshot;
+  readonly arrived: Arrived;
+}
+
+/** What a handler works with. It may run again, so it touches nothing but this. */
+export interface HandlerContext<E = Event> extends WorkContext {
+  readonly event: E;
+  /** Rolls back and parks the event until that thing arrives. */
+  readonly waitFor: (kind: string, id: string) => Verdict;
+  /** Rolls back: the guard said no, with a reason for the operator. */
+  readonly refuse: (reason: string) => Verdict;
+  /** Rolls back: nothing to do here, and why. */
+  readonly ignore: (reason: string) => Verdict;
+}
+
+export type Handle<E> = (context: HandlerContext<E>) => Promise<Verdict | void> | Verdict | void;
+
+/** A handler for one event type of one provider, made by `provider.on`. */
+export interface Handler<ProviderName extends string = string> {
+  readonly provider: ProviderName;
+  readonly type: string;
+  /** Checks `event.data` before the transaction; what does not fit is quarantined. */
+  readonly accepts: (data: unknown) => { readonly data: unknown } | { readonly problem: string };
+  readonly handle: Handle<Event>;
+}
+
+export type { Effect };

@@ -1,0 +1,32 @@
+/** Outcomes that end an event: a redelivery answers `duplicate` with them. */
+export const finalOutcomes = ["applied", "stale", "refused", "ignored", "resolved"] as const;
+
+/** Outcomes that still owe something: a retry, an arrival, or an operator's word. */
+export const openOutcomes = ["queued", "parked", "held", "conflict", "quarantined", "suspect"] as const;
+
+export type FinalOutcome = (typeof finalOutcomes)[number];
+export type OpenOutcome = (typeof openOutcomes)[number];
+export type Outcome = FinalOutcome | OpenOutcome;
+
+/** Whether an outcome is final. */
+export function isFinal(outcome: Outcome): outcome is FinalOutcome {
+  return (finalOutcomes as readonly string[]).includes(outcome);
+}
+
+/** The reason of an `ignored` receipt whose type no handler was mapped to; its bytes stay until decided. */
+export const unmappedReason = "unmapped";
+
+/** What a handler waits for: a kind of thing and its id, within the tenant. */
+export interface Prerequisite {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** What was decided about one event, ready to be written to its receipt. */
+export interface Decision {
+  readonly outcome: Outcome;
+  /** Why, for people: no payload, no secret. */
+  readonly reason: string | null;
+  /** Set when the outcome is `parked`. */
+  readonly waitsFor?: Prerequisite;
+}

@@ -1,0 +1,95 @@
+import type { Instant } from "../domain/instant.ts";
+import type { Attempt, FrozenRequest, Obligation, ObligationState, StoredAnswer } from "../domain/obligation.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Payload, Receipt } from "../domain/receipt.ts";
+import type { AuditEntry, RefusalFacts } from "./store.ts";
+
+/** Pages go by descending id: `before` is the last id of the page before. */
+export interface Page {
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
+export interface ReceiptFilter {
+  readonly connection?: string | undefined;
+  readonly outcome?: Outcome | undefined;
+  readonly eventId?: string | undefined;
+}
+
+export interface ObligationFilter {
+  readonly tenant?: string | undefined;
+  readonly state?: ObligationState | undefined;
+  readonly effect?: string | undefined;
+  /** Start of the operation key. */
+  readonly keyPrefix?: string | undefined;
+}
+
+/** One redelivery of a known event; `digest` is set where the content differed. */
+export interface RecordedDelivery {
+  readonly at: Instant;
+  readonly digest: string | null;
+}
+
+export interface ReceiptDetail {
+  readonly receipt: Receipt;
+  readonly redeliveries: readonly RecordedDelivery[];
+  readonly waitsFor: { readonly kind: string; readonly id: string } | null;
+  readonly obligations: readonly Obligation[];
+  /** Whether the bytes are still there, and how many. */
+  readonly bytes: number | null;
+  readonly audit: readonly RecordedAudit[];
+}
+
+export interface RecordedAudit extends AuditEntry {
+  readonly at: Instant;
+}
+
+export interface ObligationDetail {
+  readonly obligation: Obligation;
+  readonly input: string;
+  readonly request: FrozenRequest;
+  readonly requestDigest: string;
+  readonly attempts: readonly Attempt[];
+  readonly answer: StoredAnswer | null;
+  readonly lease: { readonly worker: string; readonly live: boolean } | null;
+  readonly audit: readonly RecordedAudit[];
+}
+
+export interface Counts {
+  readonly receipts: Readonly<Partial<Record<Outcome, number>>>;
+  readonly obligations: Readonly<Partial<Record<ObligationState, number>>>;
+  readonly deliveries: number;
+  readonly mismatches: number;
+  /** Refused deliveries kept, by cause. */
+  readonly refusals: Readonly<Record<string, number>>;
+  /** When the oldest obligation that is still owed was created. */
+  readonly oldestOwedAt: Instant | null;
+  readonly pausedDestinations: readonly { readonly destination: string; readonly reason: string }[];
+  readonly now: Instant;
+}
+
+/** One thing that only an operator can decide. */
+export type Attention =
+  | { readonly kind: "obligation"; readonly obligation: Obligation }
+  | { readonly kind: "receipt"; readonly receipt: Receipt; readonly mismatches: number }
+  | { readonly kind: "destination"; readonly destination: string; readonly reason: string };
+
+/** Reads for operators. Each is short and bounded; none sees an open transaction. */
+export interface StoreReader {
+  counts(): Promise<Counts>;
+  receipts(filter: ReceiptFilter, page: Page): Promise<readonly Receipt[]>;
+  obligations(filter: ObligationFilter, page: Page): Promise<readonly Obligation[]>;
+  receipt(id: number): Promise<ReceiptDetail | undefined>;
+  obligation(tenant: string, operationKey: string): Promise<ObligationDetail | undefined>;
+  payload(receiptId: number): Promise<Payload | undefined>;
+  /**
+   * What needs an operator: stuck; uncertain with no lookup due; settling whose hook has failed for
+   * good; conflict, quarantined, suspect; held or parked past their deadline; events with a mismatch.
+   */
+  attention(page: { readonly limit: number }): Promise<readonly Attention[]>;
+  refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]>;
+  /** Snapshots kept, for applications and tests. */
+  snapshot(key: { readonly connection: string; readonly account: string; readonly kind: string; readonly id: string }): Promise<
+    { readonly revision: string; readonly digest: string; readonly state: string | null } | undefined
+  >;
+}

@@ -1,0 +1,273 @@
+/**
+ * The contract between the engine and a database.
+ *
+ * It is batch-shaped: a group's receipts are claimed in one call, a handler's obligations are owed in
+ * one call, a batch of claims moves in one call; an engine is free to do each in one round trip or in
+ * a loop. Nothing above this file knows SQL of ours, lock modes, or how a lease's end is stored.
+ *
+ * What every engine must hold, and the conformance suite checks:
+ * - `transaction` commits durably before it resolves, or leaves nothing. One that rejects with
+ *   COMMIT_UNKNOWN may have committed: only the receipt's key can tell.
+ * - `claimReceipts` inserts a receipt for each new key, as if applied; a concurrent copy waits for it
+ *   and then sees `known`. Keys of one call are distinct.
+ * - `attempt` runs a body so that its work is kept whole or undone whole, whatever the body does.
+ * - Every write of a lease holder names the fence; another fence changes nothing and says so.
+ * - A fence only grows, in a row that is never deleted. Every move by someone who does not hold the
+ *   lease raises it, so that the holder learns nothing was changed by it.
+ * - All instants come from the store's own clock, read once per transaction.
+ */
+import type { Instant, Stamp } from "../domain/instant.ts";
+import type {
+  Attempt,
+  AttemptEnd,
+  AttemptKind,
+  FrozenRequest,
+  Obligation,
+  Progress,
+  StoredAnswer,
+} from "../domain/obligation.ts";
+import type { Decision, Prerequisite } from "../domain/outcome.ts";
+import type { Payload, Receipt, ReceiptKey } from "../domain/receipt.ts";
+import type { SqlResult, SqlValue } from "../domain/sql.ts";
+import type { StoreReader } from "./reader.ts";
+
+/** What an engine can and cannot do, where the engine above must act differently. */
+export interface Capabilities {
+  /** Transactions of other processes may commit while ours is open; `false` where one lock serialises writers. */
+  readonly concurrentWriters: boolean;
+  /** A handler that waits for anything but its transaction is found at once, not by a time limit. */
+  readonly handlersSettleAtOnce: boolean;
+}
+
+export interface Store {
+  readonly kind: string;
+  readonly capabilities: Capabilities;
+  /** Opens and checks: settings, version, file system, schema. Rejects with SCHEMA_OUTDATED before a needed migration. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+  /** Brings the schema up to date under a lock; names what it ran. Harmless when several processes do it at once. */
+  migrate(): Promise<readonly string[]>;
+  /**
+   * Runs a body in one durable transaction.
+   *
+   * Waits for the lock until `waitMs` has passed, then rejects with STORE_BUSY. A body that throws
+   * rolls everything back and rejects with its error.
+   */
+  transaction<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T>;
+  /** Reads for operators: short, paged, apart from the write path. */
+  readonly reader: StoreReader;
+}
+
+export interface TransactionOptions {
+  readonly waitMs: number;
+}
+
+/** An open transaction. Valid until the body that received it settles. */
+export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites {
+  /** One reading of the store's clocks. */
+  readonly stamp: Stamp;
+  /** `stamp.wallMs`. */
+  readonly now: Instant;
+  /** The driver's handle, guarded against transaction control. */
+  readonly native: unknown;
+  /** Runs a user's statement. Transaction control is refused with TRANSACTION_CONTROL. */
+  query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
+  /** Runs a statement whose text was built from declared identifiers, with `?` for each value. */
+  run(text: string, values: readonly SqlValue[]): Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
+  /**
+   * Runs a body whose work is undone when it throws, without ending the transaction.
+   *
+   * Rejects with the body's error; with HANDLER_UNFINISHED when the body waits for something other
+   * than this transaction; with TRANSACTION_BROKEN when the transaction itself is gone, after which
+   * nothing more can be done in it.
+   */
+  attempt<T>(body: () => Promise<T>): Promise<T>;
+}
+
+/** A delivery about to become a receipt. */
+export interface ReceiptDraft extends ReceiptKey {
+  readonly tenant: string;
+  readonly type: string;
+  readonly digest: string;
+  readonly secretId: string;
+  readonly payload: Payload;
+  /** Set where the id is not signed: the digest is a second key from `since` on. */
+  readonly replay: { readonly digest: string; readonly windowMs: number } | null;
+}
+
+export type ClaimedReceipt =
+  /** New: inserted as `applied`, with its payload; `settleReceipts` says otherwise. */
+  | { readonly kind: "fresh"; readonly id: number }
+  /** Known already. */
+  | { readonly kind: "known"; readonly receipt: Receipt }
+  /** New, but the same content came under another id inside the window: inserted as `suspect`. */
+  | { readonly kind: "replayed"; readonly id: number; readonly original: Receipt };
+
+export interface SettledReceipt extends Decision {
+  readonly id: number;
+  /** The version this decision was made on; another one changes nothing. 1 is a fresh receipt. */
+  readonly version: number;
+  readonly tries: number;
+  readonly dueAt: Instant | null;
+  readonly deadlineAt: Instant | null;
+  /** Orders events released by one arrival; smaller first. */
+  readonly rank: string | null;
+  /** When the bytes may go; `null` while they must stay; `"now"` removes them in this transaction. */
+  readonly bytesExpireAt: Instant | "now" | null;
+}
+
+/** A later delivery of a known event; `digest` is set when its content differs. */
+export interface Redelivery {
+  readonly receiptId: number;
+  readonly mismatch: { readonly digest: string; readonly payload: Payload } | null;
+}
+
+export interface ReceiptWrites {
+  /** Claims the keys of a group, in the order given. */
+  claimReceipts(drafts: readonly ReceiptDraft[]): Promise<readonly ClaimedReceipt[]>;
+  /** Writes decisions; false where the version was another. Not needed for a fresh receipt that was applied and keeps its bytes for the default time. */
+  settleReceipts(settled: readonly SettledReceipt[]): Promise<readonly boolean[]>;
+  /** Removes fresh receipts of this transaction whose sender is to try again. */
+  discardReceipts(ids: readonly number[]): Promise<void>;
+  /** Counts redeliveries and keeps a bounded record of each; the write that a `duplicate` answer follows. */
+  recordRedeliveries(redeliveries: readonly Redelivery[]): Promise<void>;
+  /** Open events that are due, locked in this transaction, by arrival rank and then id; with their bytes. */
+  dueReceipts(options: { readonly limit: number; readonly connections: readonly string[] }): Promise<readonly OpenReceipt[]>;
+  /** One receipt, locked in this transaction, with its bytes if they are still there. */
+  lockReceipt(id: number): Promise<OpenReceipt | undefined>;
+  /** Takes the locks that a park and an arrival of the same name share. */
+  lockNames(tenant: string, names: readonly Prerequisite[]): Promise<void>;
+  /** Makes events due that are parked on the name; gives their number. */
+  arrive(tenant: string, name: Prerequisite): Promise<number>;
+}
+
+export interface OpenReceipt {
+  readonly receipt: Receipt;
+  readonly payload: Payload | null;
+}
+
+/** An obligation about to be owed. */
+export interface ObligationDraft {
+  readonly tenant: string;
+  readonly operationKey: string;
+  readonly effect: string;
+  readonly destination: string;
+  readonly connection: string;
+  readonly account: string;
+  readonly receiptId: number | null;
+  /** The input as JSON text, and the digest that decides whether the same key owes the same thing. */
+  readonly input: string;
+  readonly inputDigest: string;
+  readonly request: FrozenRequest;
+  readonly requestDigest: string;
+}
+
+export type OwedObligation =
+  | { readonly kind: "created"; readonly id: number }
+  | { readonly kind: "same"; readonly id: number }
+  /** The key is taken by other input, or by another effect. */
+  | { readonly kind: "conflict"; readonly id: number };
+
+/** Obligations of one effect to one destination; claims are made per lane so that none delays another. */
+export interface Lane {
+  readonly effect: string;
+  readonly destination: string;
+}
+
+/** An obligation under lease, with all that its next step needs. */
+export interface Claim {
+  readonly obligation: Obligation;
+  readonly kind: AttemptKind;
+  readonly fence: number;
+  readonly input: string;
+  readonly request: FrozenRequest;
+  readonly requestDigest: string;
+  /** The stored answer, where a settle hook is to run or an earlier attempt learned it. */
+  readonly answer: StoredAnswer | null;
+  /** An earlier attempt ended `done` after its lease was lost: late evidence. */
+  readonly evidence: boolean;
+  /** The stamp of the claiming transaction. */
+  readonly claimedAt: Stamp;
+}
+
+/** One step of an obligation, written as a whole. */
+export interface Move {
+  readonly obligationId: number;
+  /** The fence this move holds or saw; another one changes nothing. */
+  readonly fence: number;
+  readonly to: Progress;
+  /** Set by the lease holder: how its attempt ended. Kept on the attempt even when the fence is stale. */
+  readonly attempt: AttemptEnd | null;
+  /** Keep the lease for a next step under the same fence, such as the hook after the answer. */
+  readonly keepLease: boolean;
+  /** Set by anyone who does not hold the lease. */
+  readonly raiseFence: boolean;
+  /** An answer to store besides the attempt's own: what a lookup found or an operator gave. */
+  readonly answer?: StoredAnswer | null;
+}
+
+export interface ObligationWrites {
+  /** Owes a handler's obligations in one call; keys of one call may repeat. */
+  owe(drafts: readonly ObligationDraft[]): Promise<readonly OwedObligation[]>;
+  /** Lanes with something due, paused destinations left out. */
+  dueLanes(): Promise<readonly Lane[]>;
+  /** Claims what is due in these lanes, oldest first: raises the fence, takes the lease, writes the attempt. */
+  claim(options: {
+    readonly lanes: readonly (Lane & { readonly limit: number })[];
+    readonly worker: string;
+    readonly leaseMs: number;
+  }): Promise<readonly Claim[]>;
+  /** Renews leases; false where the fence is stale or the lease has ended. */
+  renew(held: readonly { readonly obligationId: number; readonly fence: number }[], leaseMs: number): Promise<readonly boolean[]>;
+  /** Moves obligations; false where the fence was stale, which changes no obligation. */
+  move(moves: readonly Move[]): Promise<readonly boolean[]>;
+  /** Obligations whose lease has ended, locked in this transaction. */
+  expiredLeases(limit: number): Promise<readonly { readonly obligation: Obligation; readonly kind: AttemptKind }[]>;
+  /** Which of these have an attempt that ended `done`: late evidence that a decision must read first. */
+  evidence(obligationIds: readonly number[]): Promise<ReadonlyMap<number, StoredAnswer>>;
+  /** One obligation, locked in this transaction, by its operation key. */
+  lockObligation(tenant: string, operationKey: string): Promise<Obligation | undefined>;
+  /** Pauses or resumes a destination; a paused one is never claimed. */
+  pauseDestination(destination: string, reason: string | null): Promise<void>;
+}
+
+export interface SnapshotDraft {
+  readonly connection: string;
+  readonly account: string;
+  readonly kind: string;
+  readonly id: string;
+  /** Decimal text of an integer of any size. */
+  readonly revision: string;
+  readonly digest: string;
+  /** The state as JSON text; `null` for a deletion, which leaves a tombstone. */
+  readonly state: string | null;
+  /** Take this content also on a tie: an operator chose it. */
+  readonly force: boolean;
+}
+
+export interface AuditEntry {
+  readonly who: string;
+  readonly action: string;
+  readonly target: string;
+  readonly why: string | null;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface StateWrites {
+  /** Replaces a snapshot under its guard: one conditional write, never read, compare and write. */
+  snapshot(draft: SnapshotDraft): Promise<"applied" | "stale" | "same" | "conflict">;
+  audit(entry: AuditEntry): Promise<void>;
+  /** Adds refused deliveries to a bounded ring of safe facts. */
+  recordRefusals(refusals: readonly RefusalFacts[]): Promise<void>;
+}
+
+/** Safe facts of a refused delivery: no signature, body or secret. */
+export interface RefusalFacts {
+  readonly at: Instant;
+  readonly connection: string;
+  readonly cause: string;
+  readonly facts: string;
+}
+
+export type { Attempt };
