@@ -1,0 +1,111 @@
+/**
+ * How many signed deliveries a second a receiver takes, over HTTP, each durable before its 200.
+ *
+ * A contender is a script: `node servers/<name>.ts <data folder>`, with STRIPE_SECRET in its
+ * environment. It prepares 100,000 orders in the folder, listens on a free loopback port, prints
+ * `listening <port>`, and ends when its standard input closes. Every run has a fresh process and
+ * a fresh folder.
+ */
+import { startChild } from "./kit/child.ts";
+import { dataFolder } from "./kit/data-folder.ts";
+import {
+  interleaved,
+  medianResult,
+  ratio,
+  table,
+  type BenchReport,
+  type BenchResult,
+  type ContenderRuns,
+} from "./kit/report.ts";
+import { median } from "./kit/statistics.ts";
+import type { LoadResult } from "./load.ts";
+
+export interface AcceptOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly contenders: readonly string[];
+  readonly onProgress: (line: string) => void;
+}
+
+export const acceptContenders: readonly string[] = ["hand-written", "no-store", "no-store-node-http"];
+
+type Run = BenchResult & LoadResult;
+
+const secret = "whsec_of_the_bench_only";
+const warmUpMs = 1_500;
+const startTimeoutMs = 60_000;
+/** For signing before the warm-up and for the last answers after the window. */
+const loadGraceMs = 60_000;
+
+/** Runs all rounds. The text is for people, the report for programs. */
+export async function accept(options: AcceptOptions): Promise<{ readonly report: BenchReport; readonly text: string }> {
+  const all = await interleaved({ ...options, run: (name) => runOnce(name, options) });
+  const results = all.map(medianResult);
+  const ratios = {
+    overHandWritten: ratio(results, "counterfoil", "hand-written"),
+    overNoStore: ratio(results, "counterfoil", "no-store"),
+  };
+  const rows = all.map((contender) => acceptRow(contender, options.seconds));
+  return { report: { bench: "accept", results, ratios }, text: table([header, ...rows]) };
+}
+
+async function runOnce(name: string, options: AcceptOptions): Promise<Run> {
+  using folder = dataFolder();
+  const env = { STRIPE_SECRET: secret };
+  const server = startChild(`servers/${name}.ts`, { args: [folder.path], env });
+  try {
+    const [, port] = await server.line(/^listening (\d+)$/, { timeoutMs: startTimeoutMs });
+    const windowMs = options.seconds * 1000;
+    const args = [
+      `--port=${port}`,
+      `--pid=${server.pid}`,
+      `--connections=${options.connections}`,
+      `--warm-up-ms=${warmUpMs}`,
+      `--window-ms=${windowMs}`,
+    ];
+    const load = startChild("load.ts", { args, env });
+    try {
+      const [line] = await load.line(/^\{.*\}$/, { timeoutMs: warmUpMs + windowMs + loadGraceMs });
+      return { name, ...(JSON.parse(line) as LoadResult) };
+    } finally {
+      await load.end();
+    }
+  } finally {
+    await server.end();
+  }
+}
+
+const header = [
+  "accept, 1 KiB signed bodies",
+  "per s",
+  "lowest",
+  "highest",
+  "p50 ms",
+  "p99 ms",
+  "max ms",
+  "CPU us/request",
+  "server cores",
+  "load cores",
+  "other cores",
+];
+
+/** Medians of one contender; "other" is what the rest of the machine did meanwhile. */
+function acceptRow({ name, runs }: ContenderRuns<Run>, seconds: number): readonly string[] {
+  const middle = (figure: (run: Run) => number, digits: number): string => median(runs.map(figure)).toFixed(digits);
+  const serverCpu = (run: Run): number => run.cpu.server ?? Number.NaN;
+  const rates = runs.map((run) => run.perSecond);
+  return [
+    name,
+    middle((run) => run.perSecond, 0),
+    Math.min(...rates).toFixed(0),
+    Math.max(...rates).toFixed(0),
+    middle((run) => run.p50Ms, 1),
+    middle((run) => run.p99Ms, 1),
+    middle((run) => run.maxMs, 0),
+    middle((run) => (serverCpu(run) * 1_000_000) / (run.perSecond * seconds), 0),
+    middle((run) => serverCpu(run) / seconds, 2),
+    middle((run) => run.cpu.load / seconds, 2),
+    middle((run) => (run.cpu.machine - serverCpu(run) - run.cpu.load) / seconds, 2),
+  ];
+}

@@ -1,0 +1,72 @@
+/**
+ * `node bench/main.ts <accept|dispatch> [--json] [--rounds N] [--seconds S]`
+ *
+ * Progress goes to standard error; the table, or with `--json` one object, to standard output.
+ */
+import { parseArgs } from "node:util";
+import { accept, acceptContenders } from "./accept.ts";
+import { dispatch, dispatchContenders } from "./dispatch.ts";
+import { machineLine } from "./kit/machine.ts";
+
+const usage = `Usage: node bench/main.ts <accept|dispatch> [options]
+
+  --rounds N       runs of each contender, interleaved; medians are shown (default 5)
+  --seconds S      length of a measured run (default 4); dispatch drains 5,000 jobs for each second
+  --connections N  clients at the same time, accept only (default 64)
+  --only a,b       some of the contenders
+  --json           one JSON object as the last line instead of the table
+`;
+
+const dispatchJobsPerSecond = 5_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "4" },
+    connections: { type: "string", default: "64" },
+    only: { type: "string" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+const [bench] = positionals;
+if (values.help || (bench !== "accept" && bench !== "dispatch")) {
+  process.stdout.write(usage);
+  process.exit(values.help ? 0 : 2);
+}
+
+const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
+const rounds = positive("rounds");
+const seconds = positive("seconds");
+onProgress(machineLine());
+const { report, text } =
+  bench === "accept"
+    ? await accept({
+        rounds,
+        seconds,
+        connections: positive("connections"),
+        contenders: chosen(acceptContenders),
+        onProgress,
+      })
+    : await dispatch({
+        rounds,
+        jobs: Math.ceil(seconds * dispatchJobsPerSecond),
+        contenders: chosen(dispatchContenders),
+        onProgress,
+      });
+const ratios = Object.entries(report.ratios).map(([name, value]) => `${name} ${value ?? "-"}`);
+process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${text}\n${ratios.join(", ")}\n`);
+
+function positive(name: "rounds" | "seconds" | "connections"): number {
+  const value = Number(values[name]);
+  if (value > 0 && (name === "seconds" || Number.isInteger(value))) return value;
+  throw new RangeError(`Cannot run: --${name} is "${values[name]}", give a number above zero`);
+}
+
+function chosen(contenders: readonly string[]): readonly string[] {
+  const names = values.only?.split(",") ?? contenders;
+  const unknown = names.find((name) => !contenders.includes(name));
+  if (unknown === undefined) return names;
+  throw new RangeError(`Cannot run "${unknown}": the contenders are ${contenders.join(", ")}`);
+}
