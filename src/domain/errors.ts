@@ -21,6 +21,7 @@ export const errorCodes = {
   TRANSACTION_POISONED: "An earlier statement of this transaction failed",
   TRANSACTION_CONTROL: "A handler tried to control the transaction",
   TRANSACTION_BROKEN: "Something ended the transaction from within",
+  RACE_LOST: "The transaction lost a deadlock or serialization race",
   SNAPSHOT_CONFLICT: "The same revision has other content",
   OPERATION_CONFLICT: "The same operation key has other input",
   STORE_BUSY: "The database stayed locked",

@@ -19,3 +19,10 @@ export interface Tx {
   /** The driver's own handle, guarded: its BEGIN, COMMIT and ROLLBACK become savepoints. */
   readonly native: unknown;
 }
+
+/** Runs a statement whose text was built from declared identifiers; carried by every `Tx` of ours. */
+export const runText: unique symbol = Symbol("counterfoil.runText");
+
+export interface InternalTx extends Tx {
+  readonly [runText]: (text: string, values: readonly SqlValue[]) => Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
+}

@@ -79,7 +79,7 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites {
    *
    * Rejects with the body's error; with HANDLER_UNFINISHED when the body waits for something other
    * than this transaction; with TRANSACTION_BROKEN when the transaction itself is gone, after which
-   * nothing more can be done in it.
+   * nothing more can be done in it; with RACE_LOST when the whole transaction has to run again.
    */
   attempt<T>(body: () => Promise<T>): Promise<T>;
 }
@@ -91,6 +91,8 @@ export interface ReceiptDraft extends ReceiptKey {
   readonly digest: string;
   readonly secretId: string;
   readonly payload: Payload;
+  /** How long the bytes stay once the event is applied; open outcomes keep them until decided. */
+  readonly bytesKeptMs: number;
   /** Set where the id is not signed: the digest is a second key from `since` on. */
   readonly replay: { readonly digest: string; readonly windowMs: number } | null;
 }
@@ -114,6 +116,8 @@ export interface SettledReceipt extends Decision {
   readonly rank: string | null;
   /** When the bytes may go; `null` while they must stay; `"now"` removes them in this transaction. */
   readonly bytesExpireAt: Instant | "now" | null;
+  /** Set when reading the event again told what it was not known to be before. */
+  readonly identity?: { readonly tenant: string; readonly type: string };
 }
 
 /** A later delivery of a known event; `digest` is set when its content differs. */
@@ -125,7 +129,7 @@ export interface Redelivery {
 export interface ReceiptWrites {
   /** Claims the keys of a group, in the order given. */
   claimReceipts(drafts: readonly ReceiptDraft[]): Promise<readonly ClaimedReceipt[]>;
-  /** Writes decisions; false where the version was another. Not needed for a fresh receipt that was applied and keeps its bytes for the default time. */
+  /** Writes decisions; false where the version was another. Not needed for a fresh receipt that was applied: it stands as claimed. */
   settleReceipts(settled: readonly SettledReceipt[]): Promise<readonly boolean[]>;
   /** Removes fresh receipts of this transaction whose sender is to try again. */
   discardReceipts(ids: readonly number[]): Promise<void>;

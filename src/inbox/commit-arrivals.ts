@@ -1,0 +1,163 @@
+/**
+ * Commits a group of arrivals: receipts, business changes and obligations of each together, before
+ * any of them is answered.
+ *
+ * Each member keeps its own fate. A member whose work is undone (it was refused, parked, held, or
+ * failed) leaves nothing but its receipt. A member that ends or breaks the transaction, or makes
+ * COMMIT fail, sends every member through a run of its own, where it answers for itself alone.
+ */
+import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
+import { errorSummary } from "../domain/error-summary.ts";
+import type { Decision } from "../domain/outcome.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { ClaimedReceipt, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
+import type { Fate } from "../work/group-commit.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { transact } from "../work/transact.ts";
+import type { Signals } from "../work/wake.ts";
+import type { Arrival, Received } from "./arrival.ts";
+import { handlerError, type Ran, runHandler } from "./run-handler.ts";
+import { place, standsAsClaimed } from "./schedule.ts";
+
+type Fates = readonly Fate<Received>[];
+
+export async function commitArrivals(arrivals: readonly Arrival[], runtime: Runtime): Promise<Fates> {
+  const startedMs = runtime.clock.monotonicMs();
+  try {
+    const fates = await transact(runtime, (tx, signals) => new Group(tx, arrivals, runtime, signals).run());
+    runtime.emit({ kind: "group.committed", members: arrivals.length, ms: runtime.clock.monotonicMs() - startedMs });
+    return fates;
+  } catch (error) {
+    if (hasCode(error, ...storeTroubles)) throw error;
+    if (arrivals.length > 1) return commitEachAlone(arrivals, runtime, error);
+    return [await placeBrokenAlone(arrivals[0] as Arrival, runtime, error)];
+  }
+}
+
+async function commitEachAlone(arrivals: readonly Arrival[], runtime: Runtime, error: unknown): Promise<Fates> {
+  runtime.emit({ kind: "group.split", members: arrivals.length, code: errorSummary(error) });
+  const fates: Fate<Received>[] = [];
+  for (const arrival of arrivals) {
+    try {
+      fates.push(...(await commitArrivals([arrival], runtime)));
+    } catch (alone) {
+      fates.push({ kind: "failed", error: alone });
+    }
+  }
+  return fates;
+}
+
+/** The handler broke the transaction itself: its policy is carried out in a transaction that does not run it. */
+async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unknown): Promise<Fate<Received>> {
+  if (arrival.reading.kind === "decided") throw error;
+  const failure = handlerError(error, arrival.reading.event);
+  if (arrival.policy !== "hold") return { kind: "failed", error: failure };
+  const decision = heldDecision(runtime, arrival, failure);
+  const [fate] = await transact(runtime, (tx, signals) =>
+    new Group(tx, [{ ...arrival, reading: { kind: "decided", decision } }], runtime, signals).run(),
+  );
+  return fate ?? { kind: "failed", error: failure };
+}
+
+function heldDecision(runtime: Runtime, { draft }: Arrival, error: unknown): Decision {
+  const code = error instanceof CounterfoilError ? error.code : "HANDLER_FAILED";
+  const cause = error instanceof CounterfoilError && error.cause !== undefined ? error.cause : error;
+  const summary = errorSummary(cause);
+  runtime.emit({ kind: "handler.failed", connection: draft.connection, eventId: draft.eventId, code, summary });
+  return { outcome: "held", reason: `${code}: ${summary}` };
+}
+
+/** One group inside its transaction. */
+class Group {
+  readonly #tx: StoreTx;
+  readonly #arrivals: readonly Arrival[];
+  readonly #runtime: Runtime;
+  readonly #signals: Signals;
+  readonly #settled: SettledReceipt[] = [];
+  readonly #discarded: number[] = [];
+  readonly #redelivered: Redelivery[] = [];
+
+  constructor(tx: StoreTx, arrivals: readonly Arrival[], runtime: Runtime, signals: Signals) {
+    this.#tx = tx;
+    this.#arrivals = arrivals;
+    this.#runtime = runtime;
+    this.#signals = signals;
+  }
+
+  async run(): Promise<Fates> {
+    const claims = await this.#tx.claimReceipts(this.#arrivals.map(({ draft }) => draft));
+    const startedMs = this.#runtime.clock.monotonicMs();
+    const fates: Fate<Received>[] = [];
+    for (const [index, arrival] of this.#arrivals.entries()) {
+      const claim = claims[index] as ClaimedReceipt;
+      const late = index > 0 && this.#runtime.clock.monotonicMs() - startedMs > this.#runtime.limits.groupMs;
+      fates.push(late ? this.#defer(claim) : await this.#decide(arrival, claim));
+    }
+    if (this.#settled.length > 0) await this.#tx.settleReceipts(this.#settled);
+    if (this.#discarded.length > 0) await this.#tx.discardReceipts(this.#discarded);
+    if (this.#redelivered.length > 0) await this.#tx.recordRedeliveries(this.#redelivered);
+    return fates;
+  }
+
+  /** The group has run long enough: this member goes into the next one, leaving nothing here. */
+  #defer(claim: ClaimedReceipt): Fate<Received> {
+    if (claim.kind !== "known") this.#discarded.push(claim.id);
+    return { kind: "deferred" };
+  }
+
+  async #decide(arrival: Arrival, claim: ClaimedReceipt): Promise<Fate<Received>> {
+    switch (claim.kind) {
+      case "known":
+        return this.#redeliver(arrival, claim.receipt);
+      case "replayed":
+        return this.#keep(arrival, claim.id, { outcome: "suspect", reason: `same content as event ${claim.original.eventId}` });
+      case "fresh": {
+        const { reading } = arrival;
+        if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
+        const run = { event: reading.event, handler: reading.handler, receiptId: claim.id, force: false };
+        return this.#place(arrival, claim.id, await runHandler(this.#tx, run, this.#runtime, this.#signals));
+      }
+      default:
+        throw new Error(`Bug: no such claim ${String(claim satisfies never)}`);
+    }
+  }
+
+  #place(arrival: Arrival, id: number, ran: Ran): Fate<Received> {
+    if (ran.kind === "decided") return this.#keep(arrival, id, ran.decision);
+    const error = handlerError(ran.error, { id: arrival.draft.eventId, type: arrival.draft.type });
+    if (arrival.policy === "hold") return this.#keep(arrival, id, heldDecision(this.#runtime, arrival, error));
+    this.#discarded.push(id);
+    return { kind: "failed", error };
+  }
+
+  #keep(arrival: Arrival, id: number, decision: Decision): Fate<Received> {
+    const { draft, reading } = arrival;
+    if (!standsAsClaimed(decision, draft.bytesKeptMs)) {
+      const placing = {
+        now: this.#tx.now,
+        limits: this.#runtime.limits,
+        random: this.#runtime.random,
+        bytesKeptMs: draft.bytesKeptMs,
+        rank: reading.kind === "runnable" ? reading.rank : null,
+      };
+      this.#settled.push(place({ id, version: 1, tries: 0, deadlineAt: null }, decision, placing));
+    }
+    return answered({ eventId: draft.eventId, outcome: decision.outcome, reason: decision.reason, duplicate: false, mismatch: false });
+  }
+
+  #redeliver({ draft }: Arrival, receipt: Receipt): Fate<Received> {
+    const mismatch = differs(draft.digest, receipt.digest);
+    this.#redelivered.push({ receiptId: receipt.id, mismatch: mismatch ? { digest: draft.digest, payload: draft.payload } : null });
+    return answered({ eventId: receipt.eventId, outcome: receipt.outcome, reason: receipt.reason, duplicate: true, mismatch });
+  }
+}
+
+function answered(answer: Received): Fate<Received> {
+  return { kind: "answered", answer };
+}
+
+/** Digests of different rules say nothing of each other: a changed preset must not look like changed content. */
+function differs(digest: string, known: string): boolean {
+  const rule = (text: string): string => text.slice(0, text.indexOf(":"));
+  return rule(digest) === rule(known) && digest !== known;
+}

@@ -1,0 +1,129 @@
+/** Runs one handler as a unit and turns what came of it into a decision. */
+import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import { errorSummary } from "../domain/error-summary.ts";
+import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../domain/handler.ts";
+import { namePart } from "../domain/names.ts";
+import type { Decision, Prerequisite } from "../domain/outcome.ts";
+import type { StoreTx } from "../store/store.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { runUnit, type Unit } from "../work/unit.ts";
+import type { Signals } from "../work/wake.ts";
+
+/** What came of a run: a decision, or a failure that the connection's policy has to place. */
+export type Ran = { readonly kind: "decided"; readonly decision: Decision } | { readonly kind: "failed"; readonly error: unknown };
+
+export interface HandlerRun {
+  readonly event: Event;
+  readonly handler: Handler;
+  readonly receiptId: number;
+  /** Take snapshots also on a tie: an operator chose this event's content. */
+  readonly force: boolean;
+}
+
+/** Thrown through the unit to undo its work when the handler decided against its event. */
+class Decided extends Error {
+  readonly decision: Decision;
+
+  constructor(decision: Decision) {
+    super("decided");
+    this.decision = decision;
+  }
+}
+
+/**
+ * Runs the handler inside the open transaction. Its work is there only when the decision keeps it.
+ *
+ * Where other processes may commit meanwhile, a handler that wants to wait runs once more under the
+ * lock that an arrival takes, so that no arrival between its look and its parking is missed.
+ */
+export async function runHandler(storeTx: StoreTx, run: HandlerRun, runtime: Runtime, signals: Signals): Promise<Ran> {
+  const first = await runOnce(storeTx, run, runtime, signals);
+  const waitsFor = first.kind === "decided" ? first.decision.waitsFor : undefined;
+  if (waitsFor === undefined) return first;
+  await storeTx.lockNames(run.event.tenant, [waitsFor]);
+  return runtime.store.capabilities.concurrentWriters ? runOnce(storeTx, run, runtime, signals) : first;
+}
+
+async function runOnce(storeTx: StoreTx, run: HandlerRun, runtime: Runtime, signals: Signals): Promise<Ran> {
+  const { event, handler, receiptId, force } = run;
+  const scope = { tenant: event.tenant, connection: event.connection, account: event.account, receiptId };
+  try {
+    const worst = await runUnit(storeTx, { scope, runtime, signals, force }, async (work, unit) => {
+      const verdicts = new Verdicts(unit);
+      try {
+        await handler.handle(contextOf(event, work, verdicts));
+      } catch (error) {
+        // What a handler decided stands, also when it went on and failed on the closed transaction.
+        if (!verdicts.decision) throw error;
+      }
+      if (verdicts.decision) throw new Decided(verdicts.decision);
+      return unit.worst;
+    });
+    return { kind: "decided", decision: { outcome: worst, reason: worst === "conflict" ? conflictReason : null } };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+const conflictReason = "a snapshot of the same revision is kept with other content";
+
+function failed(error: unknown): Ran {
+  if (error instanceof Decided) return { kind: "decided", decision: error.decision };
+  if (hasCode(error, "SNAPSHOT_CONFLICT")) return { kind: "decided", decision: { outcome: "conflict", reason: conflictReason } };
+  if (hasCode(error, "OPERATION_CONFLICT")) return { kind: "decided", decision: { outcome: "conflict", reason: "an operation key is taken by other input" } };
+  if (isTransactionTrouble(error)) throw error;
+  return { kind: "failed", error };
+}
+
+/** Errors that end the whole transaction; no single handler can answer for them. */
+export function isTransactionTrouble(error: unknown): boolean {
+  return hasCode(error, "TRANSACTION_BROKEN", "RACE_LOST", "STORE_BUSY", "STORE_FULL", "STORE_UNAVAILABLE", "STORE_CORRUPT");
+}
+
+/** The error of a handler as its caller sees it: named and coded, its own message kept as the cause only. */
+export function handlerError(error: unknown, event: { readonly id: string; readonly type: string }): CounterfoilError {
+  if (hasCode(error, "HANDLER_UNFINISHED", "TRANSACTION_CONTROL", "TRANSACTION_POISONED", "TRANSACTION_CLOSED")) return error;
+  return new CounterfoilError("HANDLER_FAILED", `Cannot apply event "${event.id}" of type "${event.type}": its handler failed with ${errorSummary(error)}`, {
+    cause: error,
+  });
+}
+
+/** Collects what a handler states; the first statement decides. */
+class Verdicts {
+  readonly #unit: Unit;
+  decision: Decision | undefined;
+
+  constructor(unit: Unit) {
+    this.#unit = unit;
+  }
+
+  decide(decision: Decision, word: string): Verdict {
+    this.decision ??= decision;
+    this.#unit.close(`the handler said ${word}`);
+    return {} as Verdict;
+  }
+}
+
+function contextOf(event: Event, work: WorkContext, verdicts: Verdicts): HandlerContext {
+  return {
+    event,
+    tx: work.tx,
+    owe: work.owe,
+    snapshot: work.snapshot,
+    arrived: work.arrived,
+    waitFor: (kind, id) => {
+      const waitsFor = prerequisite(kind, id);
+      return verdicts.decide({ outcome: "parked", reason: `waits for ${kind}`, waitsFor }, "waitFor");
+    },
+    refuse: (reason) => verdicts.decide({ outcome: "refused", reason: String(reason) }, "refuse"),
+    ignore: (reason) => verdicts.decide({ outcome: "ignored", reason: String(reason) }, "ignore"),
+  };
+}
+
+function prerequisite(kind: string, id: string): Prerequisite {
+  for (const part of [kind, id]) {
+    const problem = namePart(part);
+    if (problem !== undefined) throw new TypeError(`Cannot wait: a name ${problem}`);
+  }
+  return { kind, id };
+}

@@ -1,0 +1,76 @@
+/** Where a decision leaves its receipt: when it is tried again, whose it becomes, how long its bytes stay. */
+import type { Instant } from "../domain/instant.ts";
+import type { Limits } from "../domain/limits.ts";
+import { type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
+import type { Random } from "../domain/random.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { SettledReceipt } from "../store/store.ts";
+
+export interface Placing {
+  readonly now: Instant;
+  readonly limits: Limits;
+  readonly random: Random;
+  /** How long this connection keeps bytes after a final outcome. */
+  readonly bytesKeptMs: number;
+  readonly rank: string | null;
+}
+
+/** What is known of a receipt before the decision; a fresh one has version 1 and no tries. */
+export type Before = Pick<Receipt, "id" | "version" | "tries" | "deadlineAt">;
+
+/** Turns a decision into the row that the store writes. */
+export function place(before: Before, decision: Decision, placing: Placing): SettledReceipt {
+  const tries = decision.outcome === "held" ? before.tries + 1 : before.tries;
+  return {
+    ...decision,
+    id: before.id,
+    version: before.version,
+    tries,
+    rank: placing.rank,
+    ...when(decision, { tries, deadlineAt: before.deadlineAt }, placing),
+  };
+}
+
+function when(
+  decision: Decision,
+  { tries, deadlineAt }: { readonly tries: number; readonly deadlineAt: Instant | null },
+  { now, limits, random, bytesKeptMs }: Placing,
+): Pick<SettledReceipt, "dueAt" | "deadlineAt" | "bytesExpireAt"> {
+  const operators = { dueAt: null, deadlineAt: null, bytesExpireAt: null };
+  switch (decision.outcome) {
+    case "held":
+      return tries >= limits.heldTriesMax ? operators : { ...operators, dueAt: now + heldDelayMs(tries, limits, random) };
+    case "parked":
+      return { dueAt: now + limits.parkedRetryMs, deadlineAt: deadlineAt ?? now + limits.parkedDeadlineMs, bytesExpireAt: null };
+    case "queued":
+      return { ...operators, dueAt: now };
+    case "conflict":
+    case "quarantined":
+    case "suspect":
+      return operators;
+    case "ignored":
+      if (decision.reason === unmappedReason) return operators;
+      return { ...operators, bytesExpireAt: expiry(now, bytesKeptMs) };
+    case "applied":
+    case "stale":
+    case "refused":
+    case "resolved":
+      return { ...operators, bytesExpireAt: expiry(now, bytesKeptMs) };
+    default:
+      throw new Error(`Bug: no place for ${String(decision.outcome satisfies never)}`);
+  }
+}
+
+function expiry(now: Instant, keptMs: number): Instant | "now" {
+  return keptMs === 0 ? "now" : now + keptMs;
+}
+
+function heldDelayMs(tries: number, { heldFirstMs, heldMaxMs }: Limits, random: Random): number {
+  const ceiling = Math.min(heldMaxMs, heldFirstMs * 2 ** Math.min(tries - 1, 30));
+  return Math.round(heldFirstMs + random() * (ceiling - heldFirstMs));
+}
+
+/** Whether the row that `claimReceipts` wrote says the same already. */
+export function standsAsClaimed(decision: Decision, bytesKeptMs: number): boolean {
+  return decision.outcome === "applied" && decision.reason === null && bytesKeptMs > 0 && isFinal(decision.outcome);
+}

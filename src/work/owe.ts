@@ -1,0 +1,96 @@
+/** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
+import { durationMs } from "../domain/duration.ts";
+import { canonicalJson, sha256 } from "../domain/digest.ts";
+import type { Effect, EffectDefinition, Operation, RequestSpec } from "../domain/effect.ts";
+import type { Json } from "../domain/json.ts";
+import { wireKey } from "../domain/key-life.ts";
+import { joinKey } from "../domain/names.ts";
+import type { FrozenRequest } from "../domain/obligation.ts";
+import { check } from "../domain/schema.ts";
+import type { ObligationDraft } from "../store/store.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Whose work a transaction does. */
+export interface Scope {
+  readonly tenant: string;
+  readonly connection: string;
+  readonly account: string;
+  /** The receipt whose handler runs, `null` for the application's own transactions. */
+  readonly receiptId: number | null;
+}
+
+/**
+ * Builds the draft of an obligation, its request frozen.
+ *
+ * @throws TypeError when the effect is not registered, the key has a bad part, the input does not fit,
+ * or the request cannot be frozen.
+ */
+export function draftObligation(
+  effect: Effect<never>,
+  owed: { readonly key: readonly string[]; readonly input: unknown },
+  { scope, runtime }: { readonly scope: Scope; readonly runtime: Runtime },
+): ObligationDraft {
+  if (runtime.effects.get(effect.name) !== effect.definition) {
+    throw new TypeError(`Cannot owe "${effect.name}": it is not registered; add it to effects in defineApp`);
+  }
+  const { definition } = effect;
+  const operationKey = joinKey(owed.key);
+  const input = checkedInput(effect, owed.input);
+  const operation = operationOf({ tenant: scope.tenant, operationKey, generation: 1 }, input, definition);
+  const request = freeze(definition.request(operation), effect.name, runtime.limits.requestBytes);
+  return {
+    ...scope,
+    operationKey,
+    effect: effect.name,
+    destination: new URL(request.url).origin,
+    input: JSON.stringify(input),
+    inputDigest: sha256(canonicalJson(input)),
+    request,
+    requestDigest: requestDigest(request),
+  };
+}
+
+/** The operation that an effect's functions are given. */
+export function operationOf(
+  row: { readonly tenant: string; readonly operationKey: string; readonly generation: number },
+  input: unknown,
+  { idempotency }: EffectDefinition,
+): Operation<unknown> {
+  const lengthMax = idempotency === "none" ? undefined : idempotency.lengthMax;
+  return {
+    // The operation key is escaped already; only the tenant has to be, so that no two tenants share a name.
+    key: `${joinKey([row.tenant])}/${row.operationKey}`,
+    wireKey: wireKey({ ...row, ...(lengthMax !== undefined && { lengthMax }) }),
+    tenant: row.tenant,
+    input,
+  };
+}
+
+/** How long an effect's key lives in milliseconds; `null` where the provider has no contract. */
+export function keyLifetimeMs({ idempotency }: EffectDefinition): number | null {
+  return idempotency === "none" ? null : durationMs(idempotency.keyLifetime);
+}
+
+/** Names the exact bytes of a request; checked again before each send. */
+export function requestDigest({ method, url, contentType, body }: FrozenRequest): string {
+  return sha256(`${method} ${url} ${contentType ?? ""} ${body === null ? "" : sha256(body)}`);
+}
+
+function checkedInput(effect: Effect<never>, input: unknown): Json {
+  const checked = check(effect.definition.input, input);
+  if (!checked.fits) throw new TypeError(`Cannot owe "${effect.name}": its input ${checked.issues.join("; ")}`);
+  return checked.value as Json;
+}
+
+function freeze(spec: RequestSpec, effect: string, bytesMax: number): FrozenRequest {
+  const url = URL.parse(spec.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(`Cannot owe "${effect}": its request has no absolute http or https URL`);
+  }
+  if (spec.json === undefined) return { method: spec.method, url: url.href, contentType: null, body: null };
+  const body = new TextEncoder().encode(JSON.stringify(spec.json));
+  if (body.length > bytesMax) {
+    throw new TypeError(`Cannot owe "${effect}": its request has ${body.length} bytes, allowed are ${bytesMax}`);
+  }
+  return { method: spec.method, url: url.href, contentType: "application/json", body };
+}

@@ -1,0 +1,195 @@
+/**
+ * One user body inside an open transaction: a handler, a settled hook, or the application's own work.
+ *
+ * Everything the body does goes through the unit, so that
+ * - a failed statement poisons it: later statements throw, and a body that swallowed the failure still fails;
+ * - its obligations are owed in one call at the end, in the same transaction;
+ * - nothing it left behind can touch the transaction after it settled;
+ * - all of it is undone when the body throws or decides against its event.
+ */
+import { canonicalJson, sha256 } from "../domain/digest.ts";
+import type { Effect, Owe } from "../domain/effect.ts";
+import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import type { WorkContext } from "../domain/handler.ts";
+import type { Json } from "../domain/json.ts";
+import { namePart } from "../domain/names.ts";
+import type { Resource, SnapshotInput, SnapshotResult } from "../domain/resource.ts";
+import { check } from "../domain/schema.ts";
+import { type InternalTx, runText, type SqlValue, type Tx } from "../domain/sql.ts";
+import type { ObligationDraft, StoreTx } from "../store/store.ts";
+import { draftObligation, type Scope } from "./owe.ts";
+import { revisionText } from "./revision.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Signals } from "./wake.ts";
+
+/** What a unit works in and for. */
+export interface UnitOptions {
+  readonly scope: Scope;
+  readonly runtime: Runtime;
+  readonly signals: Signals;
+  /** Take a snapshot's content also on a tie: an operator chose it. */
+  readonly force?: boolean;
+}
+
+/** Runs a body as a unit; rejects with its error after undoing its work. */
+export async function runUnit<T>(
+  storeTx: StoreTx,
+  options: UnitOptions,
+  body: (context: WorkContext, unit: Unit) => Promise<T> | T,
+): Promise<T> {
+  const unit = new Unit(storeTx, options);
+  try {
+    return await storeTx.attempt(async () => {
+      const value = await body(unit, unit);
+      await unit.finish();
+      return value;
+    });
+  } finally {
+    unit.close("it has ended");
+  }
+}
+
+export class Unit implements WorkContext {
+  readonly tx: InternalTx;
+  readonly owe: Owe;
+  /** The worst that a snapshot of this unit met. */
+  worst: "applied" | "stale" | "conflict" = "applied";
+  readonly #storeTx: StoreTx;
+  readonly #options: UnitOptions;
+  readonly #drafts: ObligationDraft[] = [];
+  #closed: string | undefined;
+  #poison: { readonly error: unknown } | undefined;
+
+  constructor(storeTx: StoreTx, options: UnitOptions) {
+    this.#storeTx = storeTx;
+    this.#options = options;
+    const unit = this;
+    this.tx = {
+      sql: ((text: TemplateStringsArray, ...values: readonly (SqlValue | Date)[]) =>
+        unit.#guarded(() => storeTx.query(text, values.map(bound)))) as Tx["sql"],
+      get native() {
+        unit.#assertOpen();
+        return storeTx.native;
+      },
+      [runText]: (text, values) => unit.#guarded(() => storeTx.run(text, values)),
+    };
+    this.owe = (effect, owed) => this.#guarded(async () => this.#draft(effect as Effect<never>, owed));
+  }
+
+  readonly snapshot = <State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> =>
+    this.#guarded(() => this.#snapshot(resource, input));
+
+  readonly arrived = (kind: string, id: string): Promise<void> =>
+    this.#guarded(async () => {
+      const name = { kind: named(kind, "arrived"), id: named(id, "arrived") };
+      const { tenant } = this.#options.scope;
+      await this.#storeTx.lockNames(tenant, [name]);
+      if ((await this.#storeTx.arrive(tenant, name)) > 0) this.#options.signals.arrived = true;
+    });
+
+  /** Ends the unit early: later use throws, saying why. */
+  close(why: string): void {
+    this.#closed ??= why;
+  }
+
+  /** Writes what was owed; throws when the unit was poisoned or a key is taken by other input. */
+  async finish(): Promise<void> {
+    if (this.#poison) throw this.#poison.error;
+    this.close("it has ended");
+    if (this.#drafts.length === 0) return;
+    const owed = await this.#storeTx.owe(this.#drafts);
+    const taken = owed.findIndex(({ kind }) => kind === "conflict");
+    if (taken !== -1) throw operationConflict(this.#drafts[taken]);
+    if (owed.some(({ kind }) => kind === "created")) this.#options.signals.owed = true;
+  }
+
+  #draft(effect: Effect<never>, owed: { readonly key: readonly string[]; readonly input: unknown }): void {
+    const { scope, runtime } = this.#options;
+    if (this.#drafts.length >= runtime.limits.obligationsPerEvent) {
+      throw new RangeError(`Cannot owe more: one transaction may owe ${runtime.limits.obligationsPerEvent} obligations; split the work`);
+    }
+    this.#drafts.push(draftObligation(effect, owed, { scope, runtime }));
+  }
+
+  async #snapshot<State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> {
+    const { scope, force = false } = this.#options;
+    const state = "state" in input ? fitting(resource, input.state) : undefined;
+    const revision = revisionText(input.revision);
+    const content = state === undefined ? null : canonicalJson(state as Json);
+    const result = await this.#storeTx.snapshot({
+      connection: scope.connection,
+      account: scope.account,
+      kind: resource.kind,
+      id: named(input.id, "snapshot"),
+      revision,
+      digest: content === null ? "deleted" : sha256(content),
+      state: content,
+      force,
+    });
+    if (result === "conflict") {
+      this.worst = "conflict";
+      throw new CounterfoilError(
+        "SNAPSHOT_CONFLICT",
+        `Cannot apply snapshot of ${resource.kind}: revision ${revision} is kept with other content; an operator has to choose`,
+      );
+    }
+    if (result === "stale" && this.worst === "applied") this.worst = "stale";
+    if (result === "applied" && resource.write) {
+      await resource.write({ tx: this.tx, ...scope, id: input.id, revision, state });
+    }
+    return result;
+  }
+
+  /** Runs one use of the transaction; its failure poisons the unit, also when nobody awaits it. */
+  #guarded<T>(use: () => Promise<T>): Promise<T> {
+    const result = this.#use(use);
+    result.catch(() => undefined);
+    return result;
+  }
+
+  async #use<T>(use: () => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    try {
+      return await use();
+    } catch (error) {
+      // A conflict was found by reading, not by a failed statement: a handler may catch it and go on.
+      if (!hasCode(error, "SNAPSHOT_CONFLICT")) this.#poison ??= { error };
+      throw error;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) {
+      throw new CounterfoilError("TRANSACTION_CLOSED", `Cannot use the transaction: ${this.#closed}; await every statement before returning`);
+    }
+    if (this.#poison) {
+      throw new CounterfoilError("TRANSACTION_POISONED", "Cannot use the transaction: an earlier statement failed; let its error go out", {
+        cause: this.#poison.error,
+      });
+    }
+  }
+}
+
+function bound(value: SqlValue | Date, index: number): SqlValue {
+  if (value === undefined) throw new TypeError(`Cannot bind value ${index + 1}: it is undefined; use null for no value`);
+  return value instanceof Date ? value.toISOString() : value;
+}
+
+function named(part: unknown, action: string): string {
+  const problem = namePart(part);
+  if (problem !== undefined) throw new TypeError(`Cannot call ${action}: a name ${problem}`);
+  return part as string;
+}
+
+function fitting<State>(resource: Resource<State>, state: unknown): State {
+  const checked = check(resource.schema, state);
+  if (!checked.fits) throw new TypeError(`Cannot apply snapshot of ${resource.kind}: its state ${checked.issues.join("; ")}`);
+  return checked.value;
+}
+
+function operationConflict(draft: ObligationDraft | undefined): CounterfoilError {
+  return new CounterfoilError(
+    "OPERATION_CONFLICT",
+    `Cannot owe ${draft?.effect} under key "${draft?.operationKey}": the key is taken by other input; an intended replacement needs a new version in its key`,
+  );
+}
