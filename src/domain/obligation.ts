@@ -70,8 +70,8 @@ export interface Progress {
   readonly tries: number;
   readonly lookups: number;
   readonly crashes: number;
-  /** When the last call that may have reached the provider ended. */
-  readonly lastCallEndedAt: Instant | null;
+  /** When the last call that may have reached the provider ended; by every clock, so that a step cannot cut a wait short. */
+  readonly lastCallEndedAt: Stamp | null;
   /** When it is due next; `null` while leased, closed, or waiting for an operator. */
   readonly dueAt: Instant | null;
   /** Why it is where it is, for people. */

@@ -194,6 +194,14 @@ export interface Claim {
   readonly claimedAt: Stamp;
 }
 
+/** A lease that ran out: its holder died, was cut off, or will find its fence refused. */
+export interface ExpiredLease {
+  readonly obligation: Obligation;
+  readonly kind: AttemptKind;
+  /** The stamp of the claiming transaction: the earliest instant at which the attempt can have reached the provider. */
+  readonly claimedAt: Stamp;
+}
+
 /** One step of an obligation, written as a whole. */
 export interface Move {
   readonly obligationId: number;
@@ -226,7 +234,7 @@ export interface ObligationWrites {
   /** Moves obligations; false where the fence was stale, which changes no obligation. */
   move(moves: readonly Move[]): Promise<readonly boolean[]>;
   /** Obligations whose lease has ended, locked in this transaction. */
-  expiredLeases(limit: number): Promise<readonly { readonly obligation: Obligation; readonly kind: AttemptKind }[]>;
+  expiredLeases(limit: number): Promise<readonly ExpiredLease[]>;
   /** Which of these have an attempt that ended `done`: late evidence that a decision must read first. */
   evidence(obligationIds: readonly number[]): Promise<ReadonlyMap<number, StoredAnswer>>;
   /** One obligation, locked in this transaction, by its operation key. */
