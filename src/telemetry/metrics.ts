@@ -1,0 +1,127 @@
+import type { ObligationState } from "../domain/obligation.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Emit, TelemetryEvent } from "../domain/telemetry.ts";
+import { Histogram, type Labels, NumberSeries } from "./series.ts";
+
+type Kind = TelemetryEvent["kind"];
+type FieldOf<K extends Kind> = Exclude<keyof Extract<TelemetryEvent, { readonly kind: K }>, "kind">;
+
+/**
+ * The counter of each kind of event: its name, what it counts, and the fields that become labels.
+ *
+ * Labels are names of the configuration, outcomes and codes. Event ids and keys have no place here:
+ * each would be a series of its own.
+ */
+const counters: { readonly [K in Kind]: readonly [name: string, help: string, ...labels: FieldOf<K>[]] } = {
+  "delivery.answered": [
+    "deliveries",
+    "Deliveries answered after a commit",
+    "connection",
+    "outcome",
+    "duplicate",
+    "mismatch",
+  ],
+  "delivery.refused": ["refusals", "Deliveries refused before the store", "connection", "code", "cause"],
+  "delivery.failed": ["delivery_failures", "Deliveries that could not be stored", "connection", "code"],
+  "event.decided": ["decisions", "Outcomes decided", "connection", "outcome", "by"],
+  "handler.failed": ["handler_failures", "Runs of handlers that failed", "connection", "code"],
+  "group.committed": ["commits", "Durable commits of groups of deliveries"],
+  "group.split": ["group_splits", "Groups whose members had to run alone", "code"],
+  "attempt.started": ["attempts_started", "Attempts recorded", "effect", "attempt"],
+  "attempt.ended": ["attempts", "Attempts that ended", "effect", "attempt", "verdict"],
+  "fence.refused": ["fences_refused", "Late writes of stale workers, refused", "effect"],
+  "evidence.used": ["evidence_used", "Late answers read as done", "effect"],
+  "lease.expired": ["leases_expired", "Leases whose holder died", "effect"],
+  "lease.lost": ["leases_lost", "Leases that could not be renewed", "effect"],
+  "key.expired": ["keys_expired", "Idempotency keys that died before an answer", "effect"],
+  "park.released": ["parks_released", "Parked events whose prerequisite arrived", "connection"],
+  "destination.paused": ["destination_pauses", "Destinations paused after refused credentials"],
+  "effect.unclaimed": ["unclaimed_alarms", "Alarms of obligations that no worker takes", "effect"],
+  "operator.acted": ["operator_actions", "Audited actions of operators", "action"],
+  "loop.failed": ["loop_failures", "Failed rounds of worker loops", "loop", "code"],
+  "loop.recovered": ["loop_recoveries", "Worker loops that work again", "loop"],
+};
+
+/** What only the store knows, read when metrics are asked for; an operator's counts fit. */
+export interface StoreGauges {
+  readonly receipts: Readonly<Partial<Record<Outcome, number>>>;
+  readonly obligations: Readonly<Partial<Record<ObligationState, number>>>;
+  readonly pausedDestinations: readonly unknown[];
+  readonly oldestOwedAt: number | null;
+  readonly now: number;
+}
+
+const secondsBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const memberBounds = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/**
+ * Counts events in memory, from this process's start, and renders them as Prometheus text.
+ *
+ * @example
+ * ```ts
+ * const metrics = new Metrics();
+ * metrics.emit({ kind: "park.released", connection: "stripe", eventId: "evt_1" });
+ * metrics.render(); // ... counterfoil_parks_released_total{connection="stripe"} 1
+ * ```
+ */
+export class Metrics {
+  readonly #counts: ReadonlyMap<Kind, NumberSeries> = new Map(
+    Object.entries(counters).map(([kind, [name, help]]) => [
+      kind as Kind,
+      new NumberSeries({ name: `counterfoil_${name}_total`, help, type: "counter" }),
+    ]),
+  );
+  readonly #deliverySeconds: Histogram = histogram("delivery_seconds", "Time to answer a delivery", secondsBounds);
+  readonly #commitSeconds: Histogram = histogram("commit_seconds", "Time of a group's durable commit", secondsBounds);
+  readonly #members: Histogram = histogram("commit_members", "Deliveries that shared a commit", memberBounds);
+  readonly #loops: NumberSeries = gauge("loop_failing", "1 while a worker loop fails");
+
+  readonly emit: Emit = (event) => {
+    this.#counts.get(event.kind)?.add(labelsOf(event));
+    if (event.kind === "delivery.answered") this.#deliverySeconds.observe(event.ms / 1_000);
+    if (event.kind === "group.committed") {
+      this.#commitSeconds.observe(event.ms / 1_000);
+      this.#members.observe(event.members);
+    }
+    if (event.kind === "loop.failed" || event.kind === "loop.recovered") {
+      this.#loops.set({ loop: event.loop }, event.kind === "loop.failed" ? 1 : 0);
+    }
+  };
+
+  /** The text, format 0.0.4; with the store's gauges when they are given. */
+  render(store?: StoreGauges): string {
+    const own = [this.#deliverySeconds, this.#commitSeconds, this.#members, ...this.#counts.values(), this.#loops];
+    const all = store ? [...own, ...storeSeries(store)] : own;
+    return all.map((series) => series.text()).join("");
+  }
+}
+
+function labelsOf(event: TelemetryEvent): Labels {
+  const [, , ...names] = counters[event.kind];
+  const fields = event as unknown as Readonly<Record<string, string | boolean | null>>;
+  const labels = Object.fromEntries(names.map((name) => [name, fields[name] ?? ""]));
+  // Anyone can call for a connection that does not exist; that name is not ours to keep.
+  return event.kind === "delivery.refused" && event.code === "UNKNOWN_CONNECTION"
+    ? { ...labels, connection: "" }
+    : labels;
+}
+
+function storeSeries(store: StoreGauges): readonly NumberSeries[] {
+  const receipts = gauge("receipts", "Receipts by outcome");
+  for (const [outcome, count] of Object.entries(store.receipts)) receipts.set({ outcome }, count);
+  const obligations = gauge("obligations", "Obligations by state");
+  for (const [state, count] of Object.entries(store.obligations)) obligations.set({ state }, count);
+  const oldest = gauge("oldest_owed_seconds", "Age of the oldest obligation that is still owed");
+  oldest.set({}, store.oldestOwedAt === null ? 0 : Math.max(0, store.now - store.oldestOwedAt) / 1_000);
+  const paused = gauge("paused_destinations", "Destinations that wait for an operator");
+  paused.set({}, store.pausedDestinations.length);
+  return [receipts, obligations, oldest, paused];
+}
+
+function gauge(name: string, help: string): NumberSeries {
+  return new NumberSeries({ name: `counterfoil_${name}`, help, type: "gauge" });
+}
+
+function histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+  return new Histogram({ name: `counterfoil_${name}`, help, bounds });
+}
