@@ -1,0 +1,73 @@
+import { type Finding, isShipped, matchesByLine, type TextFile, withoutCommentLines } from "./file.ts";
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly say: string;
+  readonly applies: (path: string) => boolean;
+}
+
+/** Tests and their kit, but for the one that shows these very calls to the rules. */
+const isTest = (path: string): boolean =>
+  /\.(?:test|conformance)\.ts$|^test\/.*\.ts$/u.test(path) && path !== "scripts/tidy.test.ts";
+/** The kit runs against real processes and a real clock; everything else that ships takes time as an argument. */
+const takesClock = (path: string): boolean =>
+  isShipped(path) && !/^src\/(?:telemetry|testing)\/|\/system-clock\.ts$/u.test(path);
+
+/** Calls that work and are still wrong here, each with what to write instead. */
+const bans: readonly Ban[] = [
+  {
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime\b/gu,
+    say: "read the injected Clock: tests move it",
+    applies: takesClock,
+  },
+  {
+    pattern: /\b(?:setTimeout|setInterval)\(|"node:timers(?:\/promises)?"/gu,
+    say: "use Clock.timer: tests move it, and it never keeps a process alive",
+    applies: takesClock,
+  },
+  {
+    pattern: /\bMath\.random\b/gu,
+    say: "take the injected Random: a test repeats a run from its seed",
+    applies: (path) => isShipped(path) && !path.endsWith("/random.ts"),
+  },
+  {
+    pattern: /\bawait (?:sleep|delay|wait|setTimeout)\(|\bsetTimeout\((?:resolve|done)\b|"node:timers\/promises"/gu,
+    say: "do not sleep in a test: poll a condition with eventually(), or move the virtual clock",
+    applies: isTest,
+  },
+  {
+    pattern: /^\s+(?:private|protected)\s+(?:readonly\s+|static\s+|async\s+)*\w+\s*[(:=?;]/gmu,
+    say: "use a #private member: it is private at run time too",
+    applies: (path) => path.endsWith(".ts"),
+  },
+  {
+    pattern: /^(?:export )?const \w+ = (?:async )?(?:<[^>\n]*>)?\([^)\n]*\)(?:: [^=\n]+)? =>/gmu,
+    say: "write a function declaration: it reads top down and names itself in stacks",
+    applies: isShipped,
+  },
+];
+
+export function checkBanned({ path, text }: TextFile): readonly Finding[] {
+  const active = bans.filter(({ applies }) => applies(path));
+  if (active.length === 0) return [];
+  const code = withoutCommentLines(text);
+  return active.flatMap(({ pattern, say }) =>
+    matchesByLine(code, pattern).map(({ line, match }) => ({ path, line, say: `${match[0].trim()}: ${say}` })),
+  );
+}
+
+/** Words that no file may carry. The patterns are spelled so that they do not match themselves. */
+const leftovers: readonly { readonly pattern: RegExp; readonly say: string }[] = [
+  { pattern: /\b(?:FIX[M]E|TOD[O]|XX[X])\b/gu, say: "do it, or open an issue and remove the note" },
+  {
+    pattern: /(?<![\w.-])\/(?:work|root|farm)\/|\.\.\/shared\b/gu,
+    say: "this path exists on one machine only: say it relative to the repository",
+  },
+  { pattern: /\bregistry\.npmj[s]\.org/gu, say: "name no registry: npm's own settings choose it" },
+];
+
+export function checkLeftovers({ path, text }: TextFile): readonly Finding[] {
+  return leftovers.flatMap(({ pattern, say }) =>
+    matchesByLine(text, pattern).map(({ line, match }) => ({ path, line, say: `"${match[0]}": ${say}` })),
+  );
+}
