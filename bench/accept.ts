@@ -16,16 +16,14 @@ import {
   type BenchReport,
   type BenchResult,
   type ContenderRuns,
+  type RoundsOptions,
 } from "./kit/report.ts";
 import { median } from "./kit/statistics.ts";
 import type { LoadResult } from "./load.ts";
 
-export interface AcceptOptions {
-  readonly rounds: number;
+export interface AcceptOptions extends RoundsOptions {
   readonly seconds: number;
   readonly connections: number;
-  readonly contenders: readonly string[];
-  readonly onProgress: (line: string) => void;
 }
 
 export const acceptContenders: readonly string[] = ["hand-written", "no-store", "no-store-node-http"];

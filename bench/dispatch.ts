@@ -16,13 +16,11 @@ import {
   type BenchReport,
   type BenchResult,
   type ContenderRuns,
+  type RoundsOptions,
 } from "./kit/report.ts";
 
-export interface DispatchOptions {
-  readonly rounds: number;
+export interface DispatchOptions extends RoundsOptions {
   readonly jobs: number;
-  readonly contenders: readonly string[];
-  readonly onProgress: (line: string) => void;
 }
 
 export const dispatchContenders: readonly string[] = ["plainjob"];

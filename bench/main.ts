@@ -14,6 +14,7 @@ const usage = `Usage: node bench/main.ts <accept|dispatch> [options]
   --seconds S      length of a measured run (default 4); dispatch drains 5,000 jobs for each second
   --connections N  clients at the same time, accept only (default 64)
   --only a,b       some of the contenders
+  --wait S         wait before each run, at most so long, for the machine to be idle (default 0)
   --json           one JSON object as the last line instead of the table
 `;
 
@@ -25,6 +26,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "4" },
     connections: { type: "string", default: "64" },
+    wait: { type: "string", default: "0" },
     only: { type: "string" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -37,23 +39,21 @@ if (values.help || (bench !== "accept" && bench !== "dispatch")) {
 }
 
 const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
-const rounds = positive("rounds");
 const seconds = positive("seconds");
 onProgress(machineLine());
+const rounds = { rounds: positive("rounds"), waitSeconds: Number(values.wait), onProgress };
 const { report, text } =
   bench === "accept"
     ? await accept({
-        rounds,
+        ...rounds,
         seconds,
         connections: positive("connections"),
         contenders: chosen(acceptContenders),
-        onProgress,
       })
     : await dispatch({
-        rounds,
+        ...rounds,
         jobs: Math.ceil(seconds * dispatchJobsPerSecond),
         contenders: chosen(dispatchContenders),
-        onProgress,
       });
 const ratios = Object.entries(report.ratios).map(([name, value]) => `${name} ${value ?? "-"}`);
 process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${text}\n${ratios.join(", ")}\n`);

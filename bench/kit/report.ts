@@ -1,3 +1,4 @@
+import { quiet } from "./quiet.ts";
 import { median, rounded } from "./statistics.ts";
 
 /** One contender's figures: of one run, or the medians of all. */
@@ -16,6 +17,15 @@ export interface BenchReport {
   readonly ratios: Readonly<Record<string, number | null>>;
 }
 
+/** What both benches are asked for. */
+export interface RoundsOptions {
+  readonly contenders: readonly string[];
+  readonly rounds: number;
+  /** How long a run may wait for the rest of the machine to be idle. */
+  readonly waitSeconds: number;
+  readonly onProgress: (line: string) => void;
+}
+
 /** A contender and what it reached in each round so far. */
 export interface ContenderRuns<Run> {
   readonly name: string;
@@ -26,16 +36,14 @@ export interface ContenderRuns<Run> {
  * Runs each contender once a round. They take turns at going first, so that a slow minute of the
  * machine hits all of them and none always follows the same other.
  */
-export async function interleaved<Run extends BenchResult>(options: {
-  readonly contenders: readonly string[];
-  readonly rounds: number;
-  readonly run: (name: string) => Promise<Run>;
-  readonly onProgress: (line: string) => void;
-}): Promise<readonly ContenderRuns<Run>[]> {
+export async function interleaved<Run extends BenchResult>(
+  options: RoundsOptions & { readonly run: (name: string) => Promise<Run> },
+): Promise<readonly ContenderRuns<Run>[]> {
   const all = options.contenders.map((name): ContenderRuns<Run> => ({ name, runs: [] }));
   for (let round = 0; round < options.rounds; round++) {
     const first = round % all.length;
     for (const { name, runs } of [...all.slice(first), ...all.slice(0, first)]) {
+      await quiet(options.waitSeconds);
       const run = await options.run(name);
       runs.push(run);
       const rate = Math.round(run.perSecond);
