@@ -33,6 +33,8 @@ export interface RecordedDelivery {
 export interface ReceiptDetail {
   readonly receipt: Receipt;
   readonly redeliveries: readonly RecordedDelivery[];
+  /** Other contents of this event's id that no operator has acknowledged. */
+  readonly mismatches: number;
   readonly waitsFor: { readonly kind: string; readonly id: string } | null;
   readonly obligations: readonly Obligation[];
   /** Whether the bytes are still there, and how many. */
@@ -84,7 +86,8 @@ export interface StoreReader {
   payload(receiptId: number): Promise<Payload | undefined>;
   /**
    * What needs an operator: stuck; uncertain with no lookup due; settling whose hook has failed for
-   * good; conflict, quarantined, suspect; held or parked past their deadline; events with a mismatch.
+   * good; conflict, quarantined, suspect; held or parked past their deadline; events with a
+   * mismatch that no operator has acknowledged.
    */
   attention(page: { readonly limit: number }): Promise<readonly Attention[]>;
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]>;

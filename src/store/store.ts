@@ -135,6 +135,8 @@ export interface ReceiptWrites {
   discardReceipts(ids: readonly number[]): Promise<void>;
   /** Counts redeliveries and keeps a bounded record of each; the write that a `duplicate` answer follows. */
   recordRedeliveries(redeliveries: readonly Redelivery[]): Promise<void>;
+  /** Takes other contents of this event's id off the operator's list and removes their bytes; gives how many were on it. */
+  acknowledgeMismatches(receiptId: number): Promise<number>;
   /** Open events that are due, locked in this transaction, by arrival rank and then id; with their bytes. */
   dueReceipts(options: { readonly limit: number; readonly connections: readonly string[] }): Promise<readonly OpenReceipt[]>;
   /** One receipt, locked in this transaction, with its bytes if they are still there. */
@@ -260,6 +262,7 @@ export interface SnapshotDraft {
 export interface AuditEntry {
   readonly who: string;
   readonly action: string;
+  /** `receipt/<id>`, `obligation/<id>` or `destination/<origin>`: what the reader finds an audit by. */
   readonly target: string;
   readonly why: string | null;
   readonly before: string | null;
