@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-
 import type { Json } from "./json.ts";
 
 /** SHA-256 in lower-case hex. */

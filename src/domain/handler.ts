@@ -28,7 +28,10 @@ export interface Verdict {
 export type Arrived = (kind: string, id: string) => Promise<void>;
 
 /** Replaces a resource's state when the revision is newer. Throws `SnapshotConflict` on a tie with other content. */
-export type Snapshot = <State>(resource: Resource<State>, input: SnapshotInput<NoInfer<State>>) => Promise<SnapshotResult>;
+export type Snapshot = <State>(
+  resource: Resource<State>,
+  input: SnapshotInput<NoInfer<State>>,
+) => Promise<SnapshotResult>;
 
 /** What the application's own transactions and handlers share. */
 export interface WorkContext {

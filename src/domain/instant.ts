@@ -22,3 +22,13 @@ export function elapsedMs(since: Stamp, now: Stamp): number {
   if (since.bootId !== now.bootId) return wall;
   return Math.max(wall, now.monotonicMs - since.monotonicMs);
 }
+
+/**
+ * The time that has passed between two stamps at the least: the smaller of what the clocks say, so that
+ * a wall clock stepped forward cannot cut a wait short. Across boots only the wall clock can speak.
+ */
+export function elapsedAtLeastMs(since: Stamp, now: Stamp): number {
+  const wall = now.wallMs - since.wallMs;
+  if (since.bootId !== now.bootId) return wall;
+  return Math.min(wall, now.monotonicMs - since.monotonicMs);
+}

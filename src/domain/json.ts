@@ -1,11 +1,5 @@
 /** Any value that JSON can express. Object members may be absent, never `undefined` in an array. */
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [key: string]: Json | undefined };
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /** A path of own property names and array indexes into a JSON value. */
 export type JsonPath = readonly (string | number)[];

@@ -145,7 +145,8 @@ export function withLimits(overrides: Partial<Limits> = {}): Limits {
   const limits = { ...defaults, ...overrides };
   for (const [name, value] of Object.entries(limits)) {
     if (!(name in defaults)) throw new RangeError(`Cannot set limit "${name}": there is no such limit`);
-    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`Cannot set limit ${name} to ${value}: it must be a whole number from 0`);
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new RangeError(`Cannot set limit ${name} to ${value}: it must be a whole number from 0`);
   }
   for (const [text, holds] of relations) {
     if (!holds(limits)) throw new RangeError(`Cannot use these limits: ${text} does not hold`);

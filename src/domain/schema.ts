@@ -41,7 +41,9 @@ interface StandardResult {
 export function check<T>(schema: Schema<T>, value: unknown): Checked<T> {
   const result = schema["~standard"].validate(value);
   if (result instanceof Promise) {
-    throw new TypeError(`Cannot check a value: the ${schema["~standard"].vendor} schema is asynchronous; use a synchronous one`);
+    throw new TypeError(
+      `Cannot check a value: the ${schema["~standard"].vendor} schema is asynchronous; use a synchronous one`,
+    );
   }
   const { issues, value: output } = result as StandardResult;
   if (issues === undefined) return { fits: true, value: output as T };

@@ -24,5 +24,8 @@ export interface Tx {
 export const runText: unique symbol = Symbol("counterfoil.runText");
 
 export interface InternalTx extends Tx {
-  readonly [runText]: (text: string, values: readonly SqlValue[]) => Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
+  readonly [runText]: (
+    text: string,
+    values: readonly SqlValue[],
+  ) => Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
 }

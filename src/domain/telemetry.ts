@@ -6,15 +6,65 @@ import type { Outcome } from "./outcome.ts";
  * causes and durations; never payload, headers or secrets.
  */
 export type TelemetryEvent =
-  | { readonly kind: "delivery.answered"; readonly connection: string; readonly account: string; readonly eventId: string; readonly type: string; readonly outcome: Outcome; readonly duplicate: boolean; readonly mismatch: boolean; readonly ms: number }
-  | { readonly kind: "delivery.refused"; readonly connection: string; readonly code: string; readonly cause: string | null }
-  | { readonly kind: "delivery.failed"; readonly connection: string; readonly eventId: string; readonly code: string; readonly summary: string }
-  | { readonly kind: "event.decided"; readonly connection: string; readonly account: string; readonly eventId: string; readonly outcome: Outcome; readonly by: "delivery" | "retry" | "operator" }
-  | { readonly kind: "handler.failed"; readonly connection: string; readonly eventId: string; readonly code: string; readonly summary: string }
+  | {
+      readonly kind: "delivery.answered";
+      readonly connection: string;
+      readonly account: string;
+      readonly eventId: string;
+      readonly type: string;
+      readonly outcome: Outcome;
+      readonly duplicate: boolean;
+      readonly mismatch: boolean;
+      readonly ms: number;
+    }
+  | {
+      readonly kind: "delivery.refused";
+      readonly connection: string;
+      readonly code: string;
+      readonly cause: string | null;
+    }
+  | {
+      readonly kind: "delivery.failed";
+      readonly connection: string;
+      readonly eventId: string;
+      readonly code: string;
+      readonly summary: string;
+    }
+  | {
+      readonly kind: "event.decided";
+      readonly connection: string;
+      readonly account: string;
+      readonly eventId: string;
+      readonly outcome: Outcome;
+      readonly by: "delivery" | "retry" | "operator";
+    }
+  | {
+      readonly kind: "handler.failed";
+      readonly connection: string;
+      readonly eventId: string;
+      readonly code: string;
+      readonly summary: string;
+    }
   | { readonly kind: "group.committed"; readonly members: number; readonly ms: number }
   | { readonly kind: "group.split"; readonly members: number; readonly code: string }
-  | { readonly kind: "attempt.started"; readonly obligationId: number; readonly effect: string; readonly attempt: AttemptKind; readonly fence: number }
-  | { readonly kind: "attempt.ended"; readonly obligationId: number; readonly effect: string; readonly attempt: AttemptKind; readonly fence: number; readonly verdict: AttemptVerdict; readonly state: ObligationState; readonly status: number | null; readonly cause: string | null }
+  | {
+      readonly kind: "attempt.started";
+      readonly obligationId: number;
+      readonly effect: string;
+      readonly attempt: AttemptKind;
+      readonly fence: number;
+    }
+  | {
+      readonly kind: "attempt.ended";
+      readonly obligationId: number;
+      readonly effect: string;
+      readonly attempt: AttemptKind;
+      readonly fence: number;
+      readonly verdict: AttemptVerdict;
+      readonly state: ObligationState;
+      readonly status: number | null;
+      readonly cause: string | null;
+    }
   | { readonly kind: "fence.refused"; readonly obligationId: number; readonly effect: string; readonly fence: number }
   | { readonly kind: "evidence.used"; readonly obligationId: number; readonly effect: string; readonly fence: number }
   | { readonly kind: "lease.expired"; readonly obligationId: number; readonly effect: string; readonly fence: number }

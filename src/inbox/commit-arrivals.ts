@@ -1,3 +1,4 @@
+import { errorSummary } from "../domain/error-summary.ts";
 /**
  * Commits a group of arrivals: receipts, business changes and obligations of each together, before
  * any of them is answered.
@@ -7,10 +8,10 @@
  * COMMIT fail, sends every member through a run of its own, where it answers for itself alone.
  */
 import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
-import { errorSummary } from "../domain/error-summary.ts";
 import type { Decision } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
-import type { ClaimedReceipt, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
+import { sameContent } from "../parse/same-content.ts";
+import type { ClaimedReceipt, ReceiptDraft, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
 import type { Fate } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
@@ -110,7 +111,10 @@ class Group {
       case "known":
         return this.#redeliver(arrival, claim.receipt);
       case "replayed":
-        return this.#keep(arrival, claim.id, { outcome: "suspect", reason: `same content as event ${claim.original.eventId}` });
+        return this.#keep(arrival, claim.id, {
+          outcome: "suspect",
+          reason: `same content as event ${claim.original.eventId}`,
+        });
       case "fresh": {
         const { reading } = arrival;
         if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
@@ -122,7 +126,7 @@ class Group {
     }
   }
 
-  #place(arrival: Arrival, id: number, ran: Ran): Fate<Received> {
+  async #place(arrival: Arrival, id: number, ran: Ran): Promise<Fate<Received>> {
     if (ran.kind === "decided") return this.#keep(arrival, id, ran.decision);
     const error = handlerError(ran.error, { id: arrival.draft.eventId, type: arrival.draft.type });
     if (arrival.policy === "hold") return this.#keep(arrival, id, heldDecision(this.#runtime, arrival, error));
@@ -130,7 +134,7 @@ class Group {
     return { kind: "failed", error };
   }
 
-  #keep(arrival: Arrival, id: number, decision: Decision): Fate<Received> {
+  async #keep(arrival: Arrival, id: number, decision: Decision): Promise<Fate<Received>> {
     const { draft, reading } = arrival;
     if (!standsAsClaimed(decision, draft.bytesKeptMs)) {
       const placing = {
@@ -140,15 +144,33 @@ class Group {
         bytesKeptMs: draft.bytesKeptMs,
         rank: reading.kind === "runnable" ? reading.rank : null,
       };
-      this.#settled.push(place({ id, version: 1, tries: 0, deadlineAt: null }, decision, placing));
+      const settled = place({ id, version: 1, tries: 0, deadlineAt: null }, decision, placing);
+      // A parked event is written at once: a later member of this group may be what it waits for.
+      if (settled.waitsFor) await this.#tx.settleReceipts([settled]);
+      else this.#settled.push(settled);
     }
-    return answered({ eventId: draft.eventId, outcome: decision.outcome, reason: decision.reason, duplicate: false, mismatch: false });
+    return answered({
+      eventId: draft.eventId,
+      outcome: decision.outcome,
+      reason: decision.reason,
+      duplicate: false,
+      mismatch: false,
+    });
   }
 
   #redeliver({ draft }: Arrival, receipt: Receipt): Fate<Received> {
-    const mismatch = differs(draft.digest, receipt.digest);
-    this.#redelivered.push({ receiptId: receipt.id, mismatch: mismatch ? { digest: draft.digest, payload: draft.payload } : null });
-    return answered({ eventId: receipt.eventId, outcome: receipt.outcome, reason: receipt.reason, duplicate: true, mismatch });
+    const mismatch = differs(draft, receipt);
+    this.#redelivered.push({
+      receiptId: receipt.id,
+      mismatch: mismatch ? { digest: draft.digest, payload: draft.payload } : null,
+    });
+    return answered({
+      eventId: receipt.eventId,
+      outcome: receipt.outcome,
+      reason: receipt.reason,
+      duplicate: true,
+      mismatch,
+    });
   }
 }
 
@@ -156,8 +178,7 @@ function answered(answer: Received): Fate<Received> {
   return { kind: "answered", answer };
 }
 
-/** Digests of different rules say nothing of each other: a changed preset must not look like changed content. */
-function differs(digest: string, known: string): boolean {
-  const rule = (text: string): string => text.slice(0, text.indexOf(":"));
-  return rule(digest) === rule(known) && digest !== known;
+/** A digest names its rule: one made by another rule is compared by that rule, so that a changed preset does not look like changed content. */
+function differs(draft: ReceiptDraft, known: Receipt): boolean {
+  return draft.digest !== known.digest && sameContent(known.digest, draft.payload.bytes) === false;
 }

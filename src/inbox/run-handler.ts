@@ -1,6 +1,6 @@
+import { errorSummary } from "../domain/error-summary.ts";
 /** Runs one handler as a unit and turns what came of it into a decision. */
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
-import { errorSummary } from "../domain/error-summary.ts";
 import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../domain/handler.ts";
 import { namePart } from "../domain/names.ts";
 import type { Decision, Prerequisite } from "../domain/outcome.ts";
@@ -10,7 +10,9 @@ import { runUnit, type Unit } from "../work/unit.ts";
 import type { Signals } from "../work/wake.ts";
 
 /** What came of a run: a decision, or a failure that the connection's policy has to place. */
-export type Ran = { readonly kind: "decided"; readonly decision: Decision } | { readonly kind: "failed"; readonly error: unknown };
+export type Ran =
+  | { readonly kind: "decided"; readonly decision: Decision }
+  | { readonly kind: "failed"; readonly error: unknown };
 
 export interface HandlerRun {
   readonly event: Event;
@@ -69,23 +71,38 @@ const conflictReason = "a snapshot of the same revision is kept with other conte
 
 function failed(error: unknown): Ran {
   if (error instanceof Decided) return { kind: "decided", decision: error.decision };
-  if (hasCode(error, "SNAPSHOT_CONFLICT")) return { kind: "decided", decision: { outcome: "conflict", reason: conflictReason } };
-  if (hasCode(error, "OPERATION_CONFLICT")) return { kind: "decided", decision: { outcome: "conflict", reason: "an operation key is taken by other input" } };
+  if (hasCode(error, "SNAPSHOT_CONFLICT"))
+    return { kind: "decided", decision: { outcome: "conflict", reason: conflictReason } };
+  if (hasCode(error, "OPERATION_CONFLICT"))
+    return { kind: "decided", decision: { outcome: "conflict", reason: "an operation key is taken by other input" } };
   if (isTransactionTrouble(error)) throw error;
   return { kind: "failed", error };
 }
 
 /** Errors that end the whole transaction; no single handler can answer for them. */
 export function isTransactionTrouble(error: unknown): boolean {
-  return hasCode(error, "TRANSACTION_BROKEN", "RACE_LOST", "STORE_BUSY", "STORE_FULL", "STORE_UNAVAILABLE", "STORE_CORRUPT");
+  return hasCode(
+    error,
+    "TRANSACTION_BROKEN",
+    "RACE_LOST",
+    "STORE_BUSY",
+    "STORE_FULL",
+    "STORE_UNAVAILABLE",
+    "STORE_CORRUPT",
+  );
 }
 
 /** The error of a handler as its caller sees it: named and coded, its own message kept as the cause only. */
 export function handlerError(error: unknown, event: { readonly id: string; readonly type: string }): CounterfoilError {
-  if (hasCode(error, "HANDLER_UNFINISHED", "TRANSACTION_CONTROL", "TRANSACTION_POISONED", "TRANSACTION_CLOSED")) return error;
-  return new CounterfoilError("HANDLER_FAILED", `Cannot apply event "${event.id}" of type "${event.type}": its handler failed with ${errorSummary(error)}`, {
-    cause: error,
-  });
+  if (hasCode(error, "HANDLER_UNFINISHED", "TRANSACTION_CONTROL", "TRANSACTION_POISONED", "TRANSACTION_CLOSED"))
+    return error;
+  return new CounterfoilError(
+    "HANDLER_FAILED",
+    `Cannot apply event "${event.id}" of type "${event.type}": its handler failed with ${errorSummary(error)}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** Collects what a handler states; the first statement decides. */

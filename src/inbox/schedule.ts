@@ -39,9 +39,15 @@ function when(
   const operators = { dueAt: null, deadlineAt: null, bytesExpireAt: null };
   switch (decision.outcome) {
     case "held":
-      return tries >= limits.heldTriesMax ? operators : { ...operators, dueAt: now + heldDelayMs(tries, limits, random) };
+      return tries >= limits.heldTriesMax
+        ? operators
+        : { ...operators, dueAt: now + heldDelayMs(tries, limits, random) };
     case "parked":
-      return { dueAt: now + limits.parkedRetryMs, deadlineAt: deadlineAt ?? now + limits.parkedDeadlineMs, bytesExpireAt: null };
+      return {
+        dueAt: now + limits.parkedRetryMs,
+        deadlineAt: deadlineAt ?? now + limits.parkedDeadlineMs,
+        bytesExpireAt: null,
+      };
     case "queued":
       return { ...operators, dueAt: now };
     case "conflict":

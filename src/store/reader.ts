@@ -92,7 +92,10 @@ export interface StoreReader {
   attention(page: { readonly limit: number }): Promise<readonly Attention[]>;
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]>;
   /** Snapshots kept, for applications and tests. */
-  snapshot(key: { readonly connection: string; readonly account: string; readonly kind: string; readonly id: string }): Promise<
-    { readonly revision: string; readonly digest: string; readonly state: string | null } | undefined
-  >;
+  snapshot(key: {
+    readonly connection: string;
+    readonly account: string;
+    readonly kind: string;
+    readonly id: string;
+  }): Promise<{ readonly revision: string; readonly digest: string; readonly state: string | null } | undefined>;
 }

@@ -71,7 +71,10 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites {
   /** The driver's handle, guarded against transaction control. */
   readonly native: unknown;
   /** Runs a user's statement. Transaction control is refused with TRANSACTION_CONTROL. */
-  query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
+  query(
+    text: TemplateStringsArray,
+    values: readonly SqlValue[],
+  ): Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
   /** Runs a statement whose text was built from declared identifiers, with `?` for each value. */
   run(text: string, values: readonly SqlValue[]): Promise<SqlResult<Readonly<Record<string, SqlValue>>>>;
   /**
@@ -138,7 +141,10 @@ export interface ReceiptWrites {
   /** Takes other contents of this event's id off the operator's list and removes their bytes; gives how many were on it. */
   acknowledgeMismatches(receiptId: number): Promise<number>;
   /** Open events that are due, locked in this transaction, by arrival rank and then id; with their bytes. */
-  dueReceipts(options: { readonly limit: number; readonly connections: readonly string[] }): Promise<readonly OpenReceipt[]>;
+  dueReceipts(options: {
+    readonly limit: number;
+    readonly connections: readonly string[];
+  }): Promise<readonly OpenReceipt[]>;
   /** One receipt, locked in this transaction, with its bytes if they are still there. */
   lockReceipt(id: number): Promise<OpenReceipt | undefined>;
   /** Takes the locks that a park and an arrival of the same name share. */
@@ -232,7 +238,10 @@ export interface ObligationWrites {
     readonly leaseMs: number;
   }): Promise<readonly Claim[]>;
   /** Renews leases; false where the fence is stale or the lease has ended. */
-  renew(held: readonly { readonly obligationId: number; readonly fence: number }[], leaseMs: number): Promise<readonly boolean[]>;
+  renew(
+    held: readonly { readonly obligationId: number; readonly fence: number }[],
+    leaseMs: number,
+  ): Promise<readonly boolean[]>;
   /** Moves obligations; false where the fence was stale, which changes no obligation. */
   move(moves: readonly Move[]): Promise<readonly boolean[]>;
   /** Obligations whose lease has ended, locked in this transaction. */

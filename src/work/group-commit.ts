@@ -37,6 +37,7 @@ export class GroupCommit<Member, Answer> {
   #queue: Waiting<Member, Answer>[] = [];
   #groups = 0;
   #scheduled = false;
+  #idlers: (() => void)[] = [];
 
   constructor(options: GroupCommitOptions<Member, Answer>) {
     this.#options = options;
@@ -51,13 +52,21 @@ export class GroupCommit<Member, Answer> {
   submit(member: Member): Promise<Answer> {
     if (this.waiting >= this.#options.waitingMax) {
       return Promise.reject(
-        new CounterfoilError("OVERLOADED", `Cannot take the delivery: ${this.waiting} are waiting; send it again later`),
+        new CounterfoilError(
+          "OVERLOADED",
+          `Cannot take the delivery: ${this.waiting} are waiting; send it again later`,
+        ),
       );
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ member, key: this.#options.keyOf(member), resolve, reject });
       this.#schedule();
     });
+  }
+
+  /** Resolves when nobody is waiting or running any more. */
+  async idle(): Promise<void> {
+    while (this.waiting > 0) await new Promise<void>((resolve) => void this.#idlers.push(resolve));
   }
 
   #schedule(): void {
@@ -114,5 +123,9 @@ export class GroupCommit<Member, Answer> {
       else deferred.push(waiting);
     }
     if (deferred.length > 0) this.#queue = [...deferred, ...this.#queue];
+    if (this.waiting > 0) return;
+    const idlers = this.#idlers;
+    this.#idlers = [];
+    for (const wake of idlers) wake();
   }
 }

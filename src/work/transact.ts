@@ -23,7 +23,11 @@ export async function transact<T>(
     } catch (error) {
       if (!hasCode(error, "RACE_LOST")) throw error;
       if (run >= runtime.limits.rerunsMax) {
-        throw new CounterfoilError("STORE_BUSY", `Cannot commit: the transaction lost ${run} races in a row; try again later`, { cause: error });
+        throw new CounterfoilError(
+          "STORE_BUSY",
+          `Cannot commit: the transaction lost ${run} races in a row; try again later`,
+          { cause: error },
+        );
       }
       await pause(runtime, runtime.random() * 20 * run);
     }

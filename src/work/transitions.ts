@@ -11,7 +11,9 @@ export interface TransitionOptions<State extends string> {
 }
 
 /** Whether a row moved, and if not, which state it is in; `undefined` when there is no such row. */
-export type Moved<State extends string> = { readonly moved: true } | { readonly moved: false; readonly current: State | undefined };
+export type Moved<State extends string> =
+  | { readonly moved: true }
+  | { readonly moved: false; readonly current: State | undefined };
 
 export interface Transitions<State extends string> {
   /** Moves one row to a state, as one conditional UPDATE, if its present state is listed for it. */
@@ -36,7 +38,10 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
   const updates = new Map(
     (Object.entries(options.from) as [State, readonly State[]][]).map(([to, from]) => [
       to,
-      { from, text: `UPDATE ${table} SET ${column} = ? WHERE ${key} = ? AND ${column} IN (${from.map(() => "?").join(", ")})` },
+      {
+        from,
+        text: `UPDATE ${table} SET ${column} = ? WHERE ${key} = ? AND ${column} IN (${from.map(() => "?").join(", ")})`,
+      },
     ]),
   );
   const read = `SELECT ${column} AS current FROM ${table} WHERE ${key} = ?`;
@@ -44,8 +49,10 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
     async move(tx, value, to) {
       const run = (tx as InternalTx)[runText];
       const update = updates.get(to);
-      if (update === undefined) throw new TypeError(`Cannot move to "${to}": it is not a declared state of ${options.table}`);
-      const { changes } = update.from.length === 0 ? { changes: 0 } : await run(update.text, [to, value, ...update.from]);
+      if (update === undefined)
+        throw new TypeError(`Cannot move to "${to}": it is not a declared state of ${options.table}`);
+      const { changes } =
+        update.from.length === 0 ? { changes: 0 } : await run(update.text, [to, value, ...update.from]);
       if (changes > 0) return { moved: true };
       const [row] = await run(read, [value]);
       return { moved: false, current: row?.["current"] as State | undefined };
@@ -54,7 +61,8 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
 }
 
 function identifier(name: string): string {
-  if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name)) throw new TypeError(`Cannot use "${name}" as a table or column name`);
+  if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name))
+    throw new TypeError(`Cannot use "${name}" as a table or column name`);
   return name
     .split(".")
     .map((part) => `"${part}"`)

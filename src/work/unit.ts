@@ -106,7 +106,9 @@ export class Unit implements WorkContext {
   #draft(effect: Effect<never>, owed: { readonly key: readonly string[]; readonly input: unknown }): void {
     const { scope, runtime } = this.#options;
     if (this.#drafts.length >= runtime.limits.obligationsPerEvent) {
-      throw new RangeError(`Cannot owe more: one transaction may owe ${runtime.limits.obligationsPerEvent} obligations; split the work`);
+      throw new RangeError(
+        `Cannot owe more: one transaction may owe ${runtime.limits.obligationsPerEvent} obligations; split the work`,
+      );
     }
     this.#drafts.push(draftObligation(effect, owed, { scope, runtime }));
   }
@@ -160,18 +162,26 @@ export class Unit implements WorkContext {
 
   #assertOpen(): void {
     if (this.#closed !== undefined) {
-      throw new CounterfoilError("TRANSACTION_CLOSED", `Cannot use the transaction: ${this.#closed}; await every statement before returning`);
+      throw new CounterfoilError(
+        "TRANSACTION_CLOSED",
+        `Cannot use the transaction: ${this.#closed}; await every statement before returning`,
+      );
     }
     if (this.#poison) {
-      throw new CounterfoilError("TRANSACTION_POISONED", "Cannot use the transaction: an earlier statement failed; let its error go out", {
-        cause: this.#poison.error,
-      });
+      throw new CounterfoilError(
+        "TRANSACTION_POISONED",
+        "Cannot use the transaction: an earlier statement failed; let its error go out",
+        {
+          cause: this.#poison.error,
+        },
+      );
     }
   }
 }
 
 function bound(value: SqlValue | Date, index: number): SqlValue {
-  if (value === undefined) throw new TypeError(`Cannot bind value ${index + 1}: it is undefined; use null for no value`);
+  if (value === undefined)
+    throw new TypeError(`Cannot bind value ${index + 1}: it is undefined; use null for no value`);
   return value instanceof Date ? value.toISOString() : value;
 }
 
@@ -183,7 +193,8 @@ function named(part: unknown, action: string): string {
 
 function fitting<State>(resource: Resource<State>, state: unknown): State {
   const checked = check(resource.schema, state);
-  if (!checked.fits) throw new TypeError(`Cannot apply snapshot of ${resource.kind}: its state ${checked.issues.join("; ")}`);
+  if (!checked.fits)
+    throw new TypeError(`Cannot apply snapshot of ${resource.kind}: its state ${checked.issues.join("; ")}`);
   return checked.value;
 }
 

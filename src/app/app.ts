@@ -1,0 +1,222 @@
+/** The application: one configuration put to work. Composition only; what it does stands in the folders below. */
+import { type Duration, durationMs } from "../domain/duration.ts";
+import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import type { WorkContext } from "../domain/handler.ts";
+import type { Emit } from "../domain/telemetry.ts";
+import { Hooks } from "../http/hooks.ts";
+import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
+import { mountNode, type NodeHandler } from "../http/mount-node.ts";
+import { type Listening, serve } from "../http/serve.ts";
+import type { Received } from "../inbox/arrival.ts";
+import type { Connection } from "../inbox/connection.ts";
+import { Inbox } from "../inbox/inbox.ts";
+import { applyDue, reapply } from "../inbox/reapply.ts";
+import { Operator } from "../operator/operator.ts";
+import { headersFromFetch } from "../verify/delivery-headers.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { transact } from "../work/transact.ts";
+import { runUnit } from "../work/unit.ts";
+import { Worker } from "../worker/worker.ts";
+
+export type Role = "receiver" | "worker";
+
+/** Whose work the application's own transaction does. */
+export interface TransactionScope {
+  readonly tenant: string;
+  /** Needed for snapshots, which are kept per connection and account. */
+  readonly connection?: string;
+  readonly account?: string;
+}
+
+/** A delivery for `receive`: what came, as it came. */
+export interface DeliveryInput {
+  readonly headers: Headers | Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+export interface App {
+  /** Opens the store and checks its schema, migrating an embedded one. Done by itself on first use. */
+  open(): Promise<void>;
+  /**
+   * Starts what this process is to do. A worker carries out obligations and retries events; a receiver
+   * checks that every connection has its secrets.
+   */
+  start(options?: { readonly roles?: readonly Role[] }): Promise<void>;
+  /** Listens for hooks and health on a port of its own; `stop` closes it. */
+  listen(options: { readonly port: number; readonly host?: string }): Promise<Listening>;
+  /** Works off what is due, within the budget: for platforms where nothing may run between requests. */
+  drain(options?: { readonly budget?: Duration }): Promise<void>;
+  /** Stops claiming, lets calls in flight end within the grace, and closes the store. */
+  stop(): Promise<void>;
+  /** Hooks for node:http, Express and what is built on them. */
+  readonly node: NodeHandler;
+  /** Hooks for the Fetch standard: Hono, Next.js and others. */
+  readonly fetch: FetchHandler;
+  /**
+   * Receives one delivery. Rejects when it cannot be verified, stored or applied, and has left nothing then.
+   */
+  receive(connection: string, delivery: DeliveryInput): Promise<Received>;
+  /** The application's own transaction, through the same guards as the webhooks. */
+  transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T>;
+  /** The operator's verbs; each action is audited under this name. */
+  operator(options: { readonly who: string }): Operator;
+  /** Adds a subscriber to everything Counterfoil says of itself; the result removes it. */
+  subscribe(emit: Emit): () => void;
+  /** Whether the loops of this process make progress. */
+  live(): boolean;
+  /** Whether a transaction can commit now. */
+  ready(): Promise<boolean>;
+  readonly runtime: Runtime;
+  readonly connections: ReadonlyMap<string, Connection>;
+  /** Why some connections cannot be served: missing or unusable secrets. */
+  readonly problems: readonly string[];
+  readonly basePath: string;
+}
+
+export interface Parts {
+  readonly runtime: Runtime;
+  readonly subscribers: Set<Emit>;
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly problems: readonly string[];
+  readonly basePath: string;
+  readonly migrate: boolean;
+}
+
+export function buildApp(parts: Parts): App {
+  return new CounterfoilApp(parts);
+}
+
+class CounterfoilApp implements App {
+  readonly runtime: Runtime;
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly problems: readonly string[];
+  readonly basePath: string;
+  readonly node: NodeHandler;
+  readonly fetch: FetchHandler;
+  readonly #parts: Parts;
+  readonly #inbox: Inbox;
+  readonly #worker: Worker;
+  readonly #listening = new Set<Listening>();
+  #opening: Promise<void> | undefined;
+  #stopping = false;
+
+  constructor(parts: Parts) {
+    const { runtime, connections, basePath } = parts;
+    this.#parts = parts;
+    this.runtime = runtime;
+    this.connections = connections;
+    this.problems = parts.problems;
+    this.basePath = basePath;
+    const context = { runtime, connections };
+    this.#inbox = new Inbox(context, () => this.open());
+    this.#worker = new Worker(runtime, { applyDue: () => applyDue(context) });
+    const hooks = new Hooks({
+      connections,
+      inbox: this.#inbox,
+      limits: runtime.limits,
+      emit: runtime.emit,
+      now: () => runtime.clock.wallMs(),
+      basePath,
+    });
+    this.node = mountNode(hooks, runtime);
+    this.fetch = mountFetch(hooks);
+  }
+
+  open(): Promise<void> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    const { store } = this.runtime;
+    try {
+      await store.open();
+    } catch (error) {
+      if (!this.#parts.migrate || !hasCode(error, "SCHEMA_OUTDATED")) throw error;
+      await store.migrate();
+      await store.open();
+    }
+  }
+
+  async start({ roles = ["receiver", "worker"] }: { readonly roles?: readonly Role[] } = {}): Promise<void> {
+    if (roles.includes("receiver")) this.#assertServable();
+    await this.open();
+    if (roles.includes("worker")) this.#worker.start();
+  }
+
+  async listen({ port, host = "127.0.0.1" }: { readonly port: number; readonly host?: string }): Promise<Listening> {
+    this.#assertServable();
+    await this.open();
+    const health = { live: () => this.live(), ready: () => this.ready() };
+    const listening = await serve({ port, host, limits: this.runtime.limits, hooks: this.node, health });
+    this.#listening.add(listening);
+    return listening;
+  }
+
+  async drain({ budget = "10s" }: { readonly budget?: Duration } = {}): Promise<void> {
+    await this.open();
+    await this.#worker.drain({ graceMs: durationMs(budget) });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const { graceMs } = this.runtime.limits;
+    await Promise.all([...this.#listening].map((listening) => listening.close(graceMs)));
+    await this.#worker.stop();
+    await this.#inbox.idle();
+    await this.runtime.store.close();
+  }
+
+  async receive(connectionId: string, { headers, body }: DeliveryInput): Promise<Received> {
+    const connection = this.connections.get(connectionId);
+    if (connection === undefined)
+      throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot receive: there is no connection "${connectionId}"`);
+    const delivery = {
+      headers: headersFromFetch(headers instanceof Headers ? headers : new Headers(headers)),
+      body: typeof body === "string" ? new TextEncoder().encode(body) : body,
+      arrivedAtMs: this.runtime.clock.wallMs(),
+    };
+    return this.#inbox.receive(connection, delivery, "throw");
+  }
+
+  async transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T> {
+    await this.open();
+    const { tenant, connection = "", account = "" } = scope;
+    const { runtime } = this;
+    return transact(runtime, (tx, signals) =>
+      runUnit(tx, { scope: { tenant, connection, account, receiptId: null }, runtime, signals }, body),
+    );
+  }
+
+  operator({ who }: { readonly who: string }): Operator {
+    const { runtime, connections } = this;
+    return new Operator({
+      runtime,
+      who,
+      reapply: (receiptId, options) => reapply({ runtime, connections }, receiptId, { ...options, by: "operator" }),
+    });
+  }
+
+  subscribe(emit: Emit): () => void {
+    this.#parts.subscribers.add(emit);
+    return () => this.#parts.subscribers.delete(emit);
+  }
+
+  live(): boolean {
+    return this.#worker.health().live;
+  }
+
+  async ready(): Promise<boolean> {
+    if (this.#stopping) return false;
+    await this.open();
+    await this.runtime.store.transaction(async () => undefined, { waitMs: this.runtime.limits.lockMs });
+    return true;
+  }
+
+  #assertServable(): void {
+    if (this.problems.length > 0) throw new CounterfoilError("CONFIG_INVALID", this.problems.join("\n"));
+  }
+}

@@ -1,0 +1,104 @@
+import { type Duration, durationMs } from "../domain/duration.ts";
+import { CounterfoilError } from "../domain/errors.ts";
+import type { Event, Handler } from "../domain/handler.ts";
+import type { Limits } from "../domain/limits.ts";
+import { namePart } from "../domain/names.ts";
+import type { Connection, TenantOf } from "../inbox/connection.ts";
+import type { Provider } from "../providers/provider.ts";
+import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
+
+export interface ConnectOptions<Name extends string> {
+  /** Who sends: a preset of `counterfoil/providers`, or one of your own. */
+  readonly provider: Provider<Name, never>;
+  /** Secrets that are accepted, the new one beside the old during a rotation. `undefined` entries are skipped. */
+  readonly secrets: readonly (string | undefined)[];
+  /** Whose data this is: fixed, or by signed account (`null` refuses the account). Never changes meaning once used. */
+  readonly tenant: string | TenantOf;
+  readonly handlers: readonly Handler<NoInfer<Name>>[];
+  /**
+   * What becomes of an event whose handler fails: `hold` keeps and retries it, `refuse` answers 500 and
+   * leaves it to the sender's retries. A provider that never retries cannot have `refuse`.
+   *
+   * @default "hold"
+   */
+  readonly failing?: "hold" | "refuse";
+  /** Take only events of this mode; others are `ignored`. */
+  readonly mode?: "live" | "test";
+  /** Largest body in bytes; the provider's own cap by default. */
+  readonly bodyBytesMax?: number;
+  /** How long payload bytes stay after a final outcome; `"0s"` keeps none. */
+  readonly retention?: { readonly bytes: Duration };
+  /** Orders events that one arrival releases; smaller first. */
+  readonly releaseBy?: (event: Event) => number;
+}
+
+/** A connection as configured; `defineApp` checks it and makes it ready. */
+export interface ConnectionConfig {
+  readonly id: string;
+  readonly options: ConnectOptions<string>;
+}
+
+/**
+ * Configures one source of webhooks.
+ *
+ * @example
+ * ```ts no-run
+ * connect("stripe", { provider: stripe, secrets: [process.env.STRIPE_SECRET], tenant: "acme", handlers: [paid] });
+ * ```
+ */
+export function connect<Name extends string>(id: string, options: ConnectOptions<Name>): ConnectionConfig {
+  return { id, options: options as unknown as ConnectOptions<string> };
+}
+
+/** A connection made ready, and why it cannot be served, if it cannot. */
+export interface Prepared {
+  readonly connection: Connection;
+  /** A problem with its secrets: stops `serve`, not `list` or `migrate`. Its keyring then refuses everything. */
+  readonly problem: string | null;
+}
+
+/** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
+export function prepareConnection({ id, options }: ConnectionConfig, limits: Limits): Prepared {
+  const { provider, tenant, failing = "hold" } = options;
+  const { rules } = provider;
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id))
+    invalid(id, "its id must be 1 to 64 letters, digits, dots, dashes and underscores");
+  if (typeof tenant === "string" && namePart(tenant) !== undefined) invalid(id, `its tenant ${namePart(tenant)}`);
+  if (failing === "refuse" && !rules.retries) {
+    invalid(
+      id,
+      `${provider.name} does not send again what was refused, so failing: "refuse" would lose events; use "hold"`,
+    );
+  }
+  const keyring = openKeyring(rules.schemes, options.secrets);
+  const usable = keyring.kind === "usable";
+  const connection: Connection = {
+    id,
+    provider,
+    keyring: usable ? keyring : emptyKeyring,
+    tenant,
+    handlers: handlersByType(id, options),
+    failing,
+    mode: options.mode ?? null,
+    bodyBytesMax: options.bodyBytesMax ?? Math.max(limits.bodyBytes, rules.bodyBytesMax ?? 0),
+    bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
+    releaseBy: options.releaseBy ?? null,
+  };
+  return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
+}
+
+function handlersByType(id: string, { provider, handlers }: ConnectOptions<string>): ReadonlyMap<string, Handler> {
+  const byType = new Map<string, Handler>();
+  for (const handler of handlers) {
+    if (handler.provider !== provider.name)
+      invalid(id, `its handler for "${handler.type}" is of ${handler.provider}, the connection is of ${provider.name}`);
+    if (byType.has(handler.type))
+      invalid(id, `two handlers are registered for "${handler.type}"; register one that does both`);
+    byType.set(handler.type, handler);
+  }
+  return byType;
+}
+
+function invalid(id: string, problem: string): never {
+  throw new CounterfoilError("CONFIG_INVALID", `Cannot use connection "${id}": ${problem}`);
+}

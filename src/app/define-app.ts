@@ -1,0 +1,131 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Effect, EffectDefinition } from "../domain/effect.ts";
+import { CounterfoilError } from "../domain/errors.ts";
+import { type Limits, withLimits } from "../domain/limits.ts";
+import type { Probe } from "../domain/probe.ts";
+import { type Random, systemRandom } from "../domain/random.ts";
+import { systemClock } from "../domain/system-clock.ts";
+import type { Emit } from "../domain/telemetry.ts";
+import { checkEffect } from "../outbox/check-effect.ts";
+import type { Store } from "../store/store.ts";
+import { fanOut } from "../telemetry/fan-out.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { Wake } from "../work/wake.ts";
+import { type App, buildApp } from "./app.ts";
+import { type ConnectionConfig, prepareConnection, type Prepared } from "./connect.ts";
+
+export interface AppOptions {
+  /** The database that holds your data: `sqlite("shop.db")`. */
+  readonly store: Store;
+  readonly connections: readonly ConnectionConfig[];
+  readonly effects: readonly Effect<never>[];
+  /**
+   * Path under which hooks are mounted; a connection's id is the segment after it.
+   *
+   * @default "/hooks"
+   */
+  readonly basePath?: string;
+  /** Overrides of the documented defaults. */
+  readonly limits?: Partial<Limits>;
+  /** Hears everything Counterfoil says of itself; see `jsonLogger` and `Metrics`. */
+  readonly telemetry?: Emit | readonly Emit[];
+  /**
+   * Whether opening the store brings its schema up to date. An embedded database is migrated when it is
+   * opened; a shared one only by `counterfoil migrate`.
+   */
+  readonly migrate?: boolean;
+  /** For tests: other clocks, other chance, and a probe around every durable step. */
+  readonly testing?: { readonly clock?: Clock; readonly random?: Random; readonly probe?: Probe };
+}
+
+const known: readonly (keyof AppOptions)[] = [
+  "store",
+  "connections",
+  "effects",
+  "basePath",
+  "limits",
+  "telemetry",
+  "migrate",
+  "testing",
+];
+
+/**
+ * Checks a configuration and makes an application of it. Nothing is opened yet.
+ *
+ * @throws CounterfoilError CONFIG_INVALID saying what cannot work and what to do.
+ * @example
+ * ```ts no-run
+ * const app: App = defineApp({ store: sqlite("shop.db"), connections: [orders], effects: [ship] });
+ * export default app;
+ * ```
+ */
+export function defineApp(options: AppOptions): App {
+  assertKnown(options);
+  const limits = limitsOf(options);
+  const prepared = options.connections.map((config) => prepareConnection(config, limits));
+  const effects = effectsByName(options.effects, limits);
+  const subscribers = new Set<Emit>([options.telemetry ?? []].flat());
+  const { clock = systemClock, random = systemRandom, probe } = options.testing ?? {};
+  const runtime: Runtime = {
+    store: options.store,
+    limits,
+    clock,
+    random,
+    emit: (event) => fanOut(...subscribers)(event),
+    wake: new Wake(),
+    effects,
+    ...(probe && { probe }),
+  };
+  return buildApp({
+    runtime,
+    subscribers,
+    connections: connectionsById(prepared),
+    problems: prepared.flatMap(({ problem }) => problem ?? []),
+    basePath: basePathOf(options.basePath ?? "/hooks"),
+    migrate: options.migrate ?? !options.store.capabilities.concurrentWriters,
+  });
+}
+
+function assertKnown(options: AppOptions): void {
+  const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name));
+  if (unknown !== undefined) invalid(`there is no option "${unknown}"; known are ${known.join(", ")}`);
+}
+
+function limitsOf(options: AppOptions): Limits {
+  try {
+    return withLimits(options.limits);
+  } catch (cause) {
+    throw new CounterfoilError("CONFIG_INVALID", cause instanceof Error ? cause.message : "Cannot use these limits", {
+      cause,
+    });
+  }
+}
+
+function connectionsById(prepared: readonly Prepared[]): ReadonlyMap<string, Prepared["connection"]> {
+  const byId = new Map<string, Prepared["connection"]>();
+  for (const { connection } of prepared) {
+    if (byId.has(connection.id)) invalid(`two connections have the id "${connection.id}"`);
+    byId.set(connection.id, connection);
+  }
+  return byId;
+}
+
+function effectsByName(effects: readonly Effect<never>[], limits: Limits): ReadonlyMap<string, EffectDefinition> {
+  const byName = new Map<string, EffectDefinition>();
+  for (const { name, definition } of effects) {
+    if (byName.has(name)) invalid(`two effects have the name "${name}"; a changed one needs a new version`);
+    const problem = checkEffect(definition, limits);
+    if (problem !== undefined) invalid(`effect "${name}": ${problem}`);
+    byName.set(name, definition);
+  }
+  return byName;
+}
+
+function basePathOf(basePath: string): string {
+  if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid(`basePath "${basePath}" must be a path such as "/hooks"`);
+  return basePath;
+}
+
+function invalid(problem: string): never {
+  throw new CounterfoilError("CONFIG_INVALID", `Cannot use this configuration: ${problem}`);
+}

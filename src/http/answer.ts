@@ -1,0 +1,64 @@
+/** The one table from what happened to what the sender is told. */
+import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
+import { isFinal } from "../domain/outcome.ts";
+import type { Received } from "../inbox/arrival.ts";
+import type { AnswerName } from "../providers/provider-spec.ts";
+
+/** A complete answer: small, and never more than the outcome, the event id or an error code. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Status by error code; a code that is not here is 500. */
+const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
+  NO_EVENT_ID: 400,
+  BODY_INCOMPLETE: 400,
+  SIGNATURE_REFUSED: 401,
+  UNKNOWN_CONNECTION: 404,
+  METHOD_REFUSED: 405,
+  BODY_TOO_LARGE: 413,
+  MEDIA_TYPE_REFUSED: 415,
+  HEADERS_TOO_LARGE: 431,
+  OVERLOADED: 503,
+  STORE_BUSY: 503,
+  STORE_FULL: 503,
+  STORE_UNAVAILABLE: 503,
+  STORE_CORRUPT: 503,
+  COMMIT_UNKNOWN: 503,
+  SCHEMA_OUTDATED: 503,
+  SCHEMA_NEWER: 503,
+};
+
+/** Statuses that a provider needs instead of the usual ones. */
+type Overrides = Readonly<Partial<Record<AnswerName, number>>>;
+
+const retryAfterSeconds = "2";
+
+/** The answer to a delivery that has a receipt: 200 when nothing is owed for it, 202 while something is. */
+export function answerReceived({ outcome, eventId, duplicate, mismatch }: Received, overrides: Overrides = {}): Answer {
+  const status = isFinal(outcome) && !mismatch ? (overrides.final ?? 200) : (overrides.open ?? 202);
+  return json(status, {
+    outcome: duplicate ? "duplicate" : outcome,
+    ...(duplicate && { first: outcome }),
+    ...(mismatch && { mismatch }),
+    event: eventId,
+  });
+}
+
+/** The answer to a delivery that was not taken: a code, never an exception's text. */
+export function answerError(error: unknown, overrides: Overrides = {}): Answer {
+  const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
+  const status = (code === "INTERNAL" ? undefined : overrides[code]) ?? statusOf(code);
+  return json(status, { error: code }, status === 503 ? { "retry-after": retryAfterSeconds } : {});
+}
+
+/** The status that a code is answered with. */
+export function statusOf(code: ErrorCode | "INTERNAL"): number {
+  return (code === "INTERNAL" ? undefined : statuses[code]) ?? 500;
+}
+
+export function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,126 @@
+/**
+ * Receives deliveries over HTTP, whatever server they came in by: checks what can be checked before the
+ * body is read, reads it bounded, hands its bytes on, and answers after the commit.
+ */
+import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
+import type { Limits } from "../domain/limits.ts";
+import type { Emit } from "../domain/telemetry.ts";
+import type { Connection } from "../inbox/connection.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { answerHandshake } from "../providers/handshake.ts";
+import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
+import { type Answer, answerError, answerReceived } from "./answer.ts";
+
+/** One HTTP request, as far as hooks read it. */
+export interface HookRequest {
+  readonly method: string;
+  /** Path and query as the client sent them. */
+  readonly target: string;
+  readonly headers: DeliveryHeaders;
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  /** Reads the whole body; rejects with BODY_TOO_LARGE before more than `bytesMax` is buffered. */
+  readonly readBody: (bytesMax: number) => Promise<Uint8Array>;
+}
+
+export interface HooksOptions {
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly inbox: Inbox;
+  readonly limits: Limits;
+  readonly emit: Emit;
+  readonly now: () => number;
+  /** Where hooks are mounted, such as `/hooks`; a connection's id is the segment after it. */
+  readonly basePath: string;
+}
+
+export class Hooks {
+  readonly #options: HooksOptions;
+
+  constructor(options: HooksOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a request's path is one of these hooks, so that a mount knows what to pass on. */
+  matches(target: string): boolean {
+    return target.startsWith(`${this.#options.basePath}/`);
+  }
+
+  /** Answers a request; never rejects. */
+  async handle(request: HookRequest): Promise<Answer> {
+    const connection = this.#connectionOf(request.target);
+    try {
+      if (connection === undefined) {
+        throw new CounterfoilError(
+          "UNKNOWN_CONNECTION",
+          "Cannot take the delivery: no connection has the id in its path",
+        );
+      }
+      const handshake = handshakeAnswer(connection, request);
+      if (handshake !== undefined) return handshake;
+      this.#assertTakeable(connection, request);
+      const arrivedAtMs = this.#options.now();
+      const body = await request.readBody(connection.bodyBytesMax);
+      const received = await this.#options.inbox.receive(connection, { headers: request.headers, body, arrivedAtMs });
+      return answerReceived(received, connection.provider.rules.answers);
+    } catch (error) {
+      return this.#refuse(connection, error);
+    }
+  }
+
+  #connectionOf(target: string): Connection | undefined {
+    const { basePath, connections } = this.#options;
+    if (!this.matches(target)) return undefined;
+    const end = target.indexOf("?");
+    const id = target.slice(basePath.length + 1, end === -1 ? undefined : end);
+    return connections.get(id) ?? connections.get(decoded(id));
+  }
+
+  #assertTakeable({ provider, bodyBytesMax }: Connection, request: HookRequest): void {
+    const { limits } = this.#options;
+    if (!provider.rules.methods.includes(request.method)) {
+      throw new CounterfoilError(
+        "METHOD_REFUSED",
+        `Cannot take the delivery: its method is ${request.method}, taken is ${provider.rules.methods.join(", ")}`,
+      );
+    }
+    if (request.headerBytes > limits.headerBytes || request.headerCount > limits.headerCount) {
+      throw new CounterfoilError(
+        "HEADERS_TOO_LARGE",
+        `Cannot take the delivery: its ${request.headerCount} headers have ${request.headerBytes} bytes`,
+      );
+    }
+    const announced = Number(request.headers.get("content-length") ?? 0);
+    if (announced > bodyBytesMax) {
+      throw new CounterfoilError(
+        "BODY_TOO_LARGE",
+        `Cannot take the delivery: its body has ${announced} bytes, the connection takes ${bodyBytesMax}`,
+      );
+    }
+  }
+
+  #refuse(connection: Connection | undefined, error: unknown): Answer {
+    const code: ErrorCode | "INTERNAL" = error instanceof CounterfoilError ? error.code : "INTERNAL";
+    const answer = answerError(error, connection?.provider.rules.answers);
+    // The inbox has told of what it refused itself; of the rest nobody has heard yet.
+    if (answer.status !== 401 && answer.status !== 500) {
+      this.#options.emit({ kind: "delivery.refused", connection: connection?.id ?? "", code, cause: null });
+    }
+    if (code !== "METHOD_REFUSED" || connection === undefined) return answer;
+    return { ...answer, headers: { ...answer.headers, allow: connection.provider.rules.methods.join(", ") } };
+  }
+}
+
+function handshakeAnswer({ provider }: Connection, { method, target, headers }: HookRequest): Answer | undefined {
+  const { handshake } = provider.rules;
+  if (handshake === undefined) return undefined;
+  const query = new URLSearchParams(target.includes("?") ? target.slice(target.indexOf("?")) : "");
+  return answerHandshake(handshake, { method, query, headers });
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Limits } from "../domain/limits.ts";
+import type { NodeHandler } from "./mount-node.ts";
+
+/** What the health endpoints say: `live` can make progress, `ready` can commit. */
+export interface HealthChecks {
+  readonly live: () => boolean;
+  readonly ready: () => Promise<boolean>;
+}
+
+export interface ServeOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly limits: Limits;
+  readonly hooks: NodeHandler;
+  readonly health: HealthChecks;
+}
+
+/** A listening server of hooks and health; nothing else is served by it. */
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting, lets requests in flight end within the time, then closes what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Listens for hooks, with every limit of a server that may stand on the public internet. */
+export async function serve(options: ServeOptions): Promise<Listening> {
+  const { limits } = options;
+  const server = createServer(
+    {
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: limits.headerBytes,
+      keepAliveTimeout: 60_000,
+      requireHostHeader: true,
+    },
+    (request, response) => route(request, response, options),
+  );
+  // One more than allowed, so that one too many is seen and refused instead of cut off unseen.
+  server.maxHeadersCount = limits.headerCount + 1;
+  server.maxConnections = limits.waitingMax;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(options.port, options.host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://${options.host}:${port}`, port, close: (graceMs) => close(server, graceMs) };
+}
+
+function route(request: IncomingMessage, response: ServerResponse, { hooks, health }: ServeOptions): void {
+  if (request.url === "/health/live") return report(response, health.live());
+  if (request.url === "/health/ready") {
+    void health.ready().then(
+      (ready) => report(response, ready),
+      () => report(response, false),
+    );
+    return;
+  }
+  hooks(request, response);
+}
+
+function report(response: ServerResponse, healthy: boolean): void {
+  response.writeHead(healthy ? 200 : 503, { "content-type": "application/json", "cache-control": "no-store" });
+  response.end(JSON.stringify({ ok: healthy }));
+}
+
+function close(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(force);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

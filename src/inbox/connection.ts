@@ -1,0 +1,29 @@
+import type { Event, Handler } from "../domain/handler.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { Keyring } from "../verify/keyring.ts";
+
+/** Gives the tenant of a signed account; `null` when the account belongs to none. */
+export type TenantOf = (account: string) => string | null;
+
+/** One configured source, checked and ready. */
+export interface Connection {
+  readonly id: string;
+  readonly provider: Provider<string, never>;
+  readonly keyring: Keyring;
+  readonly tenant: string | TenantOf;
+  /** Handlers by event type. */
+  readonly handlers: ReadonlyMap<string, Handler>;
+  /** What becomes of an event whose handler fails, when it came over HTTP. */
+  readonly failing: "hold" | "refuse";
+  /** The mode whose events are taken; others are `ignored`. `null` takes every mode. */
+  readonly mode: "live" | "test" | null;
+  readonly bodyBytesMax: number;
+  readonly bytesKeptMs: number;
+  /** Orders events that one arrival releases; smaller first, arrival order among equals. */
+  readonly releaseBy: ((event: Event) => number) | null;
+}
+
+/** The tenant that an account's events belong to; `null` when there is none. */
+export function tenantOf(connection: Connection, account: string): string | null {
+  return typeof connection.tenant === "string" ? connection.tenant : connection.tenant(account);
+}

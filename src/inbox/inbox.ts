@@ -1,0 +1,103 @@
+import { errorSummary } from "../domain/error-summary.ts";
+/**
+ * Takes deliveries from their bytes to their answer:
+ *
+ *   verify -> read (parse, identify, tenant, handler) -> one shared transaction -> answer
+ *
+ * Only a verified delivery gets past the first arrow; nothing about an unverified one is kept but a
+ * bounded ring of safe facts.
+ */
+import { CounterfoilError } from "../domain/errors.ts";
+import { explainRefusal, type Refused } from "../verify/verdict.ts";
+import { type Delivery, verify } from "../verify/verify.ts";
+import { GroupCommit } from "../work/group-commit.ts";
+import type { Runtime } from "../work/runtime.ts";
+import type { Arrival, FailurePolicy, Received } from "./arrival.ts";
+import { commitArrivals } from "./commit-arrivals.ts";
+import type { Connection } from "./connection.ts";
+import { assertMediaType } from "./media-type.ts";
+import { readDelivery } from "./read-event.ts";
+import { RefusalRing } from "./refusal-ring.ts";
+
+export class Inbox {
+  readonly #runtime: Runtime;
+  readonly #ready: () => Promise<void>;
+  readonly #group: GroupCommit<Arrival, Received>;
+  readonly #refusals: RefusalRing;
+
+  /** `ready` resolves once the store is open; it is asked before each delivery. */
+  constructor({ runtime }: { readonly runtime: Runtime }, ready: () => Promise<void>) {
+    const { limits, store } = runtime;
+    this.#runtime = runtime;
+    this.#ready = ready;
+    this.#refusals = new RefusalRing(runtime);
+    this.#group = new GroupCommit({
+      commit: (arrivals) => commitArrivals(arrivals, runtime),
+      keyOf: ({ draft }) => `${draft.connection}\n${draft.account}\n${draft.eventId}`,
+      membersMax: limits.groupMax,
+      waitingMax: limits.waitingMax,
+      groupsMax: store.capabilities.concurrentWriters ? 2 : 1,
+    });
+  }
+
+  /**
+   * Receives one delivery. Resolves after its commit; rejects with a coded error when nothing was kept.
+   * `policy` says what becomes of a failed handler; the connection's own by default.
+   */
+  async receive(
+    connection: Connection,
+    delivery: Delivery,
+    policy: FailurePolicy = connection.failing,
+  ): Promise<Received> {
+    const startedMs = this.#runtime.clock.monotonicMs();
+    assertMediaType(connection, delivery.headers);
+    const verdict = verify(connection.keyring, delivery);
+    if (verdict.kind === "refused") throw this.#refuse(connection, verdict, delivery.arrivedAtMs);
+    const arrival = readDelivery(connection, { delivery, verdict, policy });
+    try {
+      await this.#ready();
+      const received = await this.#group.submit(arrival);
+      this.#tell(arrival, received, startedMs);
+      return received;
+    } catch (error) {
+      const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
+      this.#runtime.emit({
+        kind: "delivery.failed",
+        connection: connection.id,
+        eventId: arrival.draft.eventId,
+        code,
+        summary: errorSummary(error),
+      });
+      throw error;
+    }
+  }
+
+  /** Resolves when no delivery is waiting any more and the refusals seen so far are written. */
+  async idle(): Promise<void> {
+    await this.#group.idle();
+    await this.#refusals.flush();
+  }
+
+  #refuse(connection: Connection, refused: Refused, at: number): CounterfoilError {
+    const { cause, facts } = refused;
+    this.#refusals.add({ at, connection: connection.id, cause, facts: JSON.stringify(facts) });
+    this.#runtime.emit({ kind: "delivery.refused", connection: connection.id, code: "SIGNATURE_REFUSED", cause });
+    return new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(refused));
+  }
+
+  #tell({ draft }: Arrival, { outcome, duplicate, mismatch }: Received, startedMs: number): void {
+    const ms = this.#runtime.clock.monotonicMs() - startedMs;
+    const { connection, account, eventId, type } = draft;
+    this.#runtime.emit({
+      kind: "delivery.answered",
+      connection,
+      account,
+      eventId,
+      type,
+      outcome,
+      duplicate,
+      mismatch,
+      ms,
+    });
+  }
+}

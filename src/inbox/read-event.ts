@@ -1,0 +1,140 @@
+/** Reads a verified delivery: who it is, whose, and what is to be done with it. */
+import { sha256 } from "../domain/digest.ts";
+import { CounterfoilError } from "../domain/errors.ts";
+import type { Event, Handler } from "../domain/handler.ts";
+import { namePart } from "../domain/names.ts";
+import { type Decision, unmappedReason } from "../domain/outcome.ts";
+import type { Payload, Receipt } from "../domain/receipt.ts";
+import { type ParsedBody, parseBody, type UnreadableBody } from "../parse/parse-body.ts";
+import { identify, type Identity } from "../providers/identify.ts";
+import type { ReceiptDraft } from "../store/store.ts";
+import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
+import { headersFromRaw } from "../verify/delivery-headers.ts";
+import { type Authenticated, authenticatedBy } from "../verify/scheme.ts";
+import type { Verified } from "../verify/verdict.ts";
+import type { Delivery } from "../verify/verify.ts";
+import type { Arrival, FailurePolicy, Reading } from "./arrival.ts";
+import { type Connection, tenantOf } from "./connection.ts";
+import { keptHeaders } from "./kept-headers.ts";
+
+type Identified = Exclude<Identity, { readonly kind: "no_usable_id" }>;
+
+/**
+ * Turns a verified delivery into an arrival.
+ *
+ * @throws CounterfoilError NO_EVENT_ID when the delivery cannot be told from others.
+ */
+export function readDelivery(
+  connection: Connection,
+  {
+    delivery,
+    verdict,
+    policy,
+  }: { readonly delivery: Delivery; readonly verdict: Verified; readonly policy: FailurePolicy },
+): Arrival {
+  const { headers, body: bytes } = delivery;
+  const payload = { bytes, headers: keptHeaders(connection.provider.rules, headers) };
+  const read = readBytes(connection, { headers, bytes, authenticated: verdict.authenticated });
+  return { ...arrivalOf(connection, read, { payload, secretId: verdict.secretId }), policy };
+}
+
+/** Reads the bytes of a stored event again, by the configuration of today. */
+export function readStored(connection: Connection, receipt: Receipt, payload: Payload): Omit<Arrival, "policy"> {
+  const headers = headersFromRaw((JSON.parse(payload.headers) as [string, string][]).flat());
+  const authenticated = authenticatedBy(connection.provider.rules.schemes[0]);
+  const read = readBytes(connection, { headers, bytes: payload.bytes, authenticated });
+  return arrivalOf(connection, read, { payload, secretId: receipt.secretId });
+}
+
+interface ReadBytes {
+  readonly body: ParsedBody | UnreadableBody;
+  readonly identity: Identified;
+  readonly bytes: Uint8Array;
+}
+
+function readBytes(
+  { id, provider }: Connection,
+  {
+    headers,
+    bytes,
+    authenticated,
+  }: { readonly headers: DeliveryHeaders; readonly bytes: Uint8Array; readonly authenticated: Authenticated },
+): ReadBytes {
+  const body = parseBody(bytes, provider.plan);
+  const identity = identify(provider.rules, { headers, body, authenticated });
+  if (identity.kind === "no_usable_id") {
+    throw new CounterfoilError(
+      "NO_EVENT_ID",
+      `Cannot take the delivery to "${id}": its event id is unusable (${identity.cause}); check the preset's identity`,
+    );
+  }
+  return { body, identity, bytes };
+}
+
+function arrivalOf(
+  connection: Connection,
+  read: ReadBytes,
+  { payload, secretId }: { readonly payload: Payload; readonly secretId: string },
+): Omit<Arrival, "policy"> {
+  const { identity, body } = read;
+  const { rules } = connection.provider;
+  const tenant = tenantOf(connection, identity.account);
+  const draft: ReceiptDraft = {
+    connection: connection.id,
+    account: identity.account,
+    eventId: identity.id,
+    tenant: tenant ?? "",
+    type: identity.type,
+    digest: body.digest,
+    secretId,
+    payload,
+    bytesKeptMs: connection.bytesKeptMs,
+    // The type counts too: it often travels unsigned, and the same body may honestly come under two types.
+    replay:
+      identity.signed.id || rules.replayWindowMs === 0
+        ? null
+        : { digest: sha256(`${identity.type}\n${body.digest}`), windowMs: rules.replayWindowMs },
+  };
+  return { draft, reading: readingOf(connection, read, tenant) };
+}
+
+function readingOf(connection: Connection, read: ReadBytes, tenant: string | null): Reading {
+  const { identity, body } = read;
+  if (identity.kind === "quarantined" || body.kind === "unreadable") {
+    return decided("quarantined", identity.kind === "quarantined" ? identity.cause : body.kind);
+  }
+  if (tenant === null || namePart(tenant) !== undefined)
+    return decided("quarantined", "its account belongs to no tenant");
+  if (connection.mode !== null && identity.mode !== connection.mode)
+    return decided("ignored", `mode is ${identity.mode ?? "not told"}`);
+  const handler = connection.handlers.get(identity.type);
+  if (handler === undefined) return decided("ignored", unmappedReason);
+  return runnable(connection, handler, {
+    connection: connection.id,
+    account: identity.account,
+    tenant,
+    id: identity.id,
+    type: identity.type,
+    data: identity.data,
+    body: body.value,
+    raw: read.bytes,
+  });
+}
+
+function runnable(connection: Connection, handler: Handler, event: Event): Reading {
+  const accepted = handler.accepts(event.data);
+  if ("problem" in accepted) return decided("quarantined", accepted.problem);
+  const checked = { ...event, data: accepted.data };
+  const rank = connection.releaseBy === null ? null : rankText(connection.releaseBy(checked));
+  return { kind: "runnable", event: checked, handler, rank };
+}
+
+/** Numbers as text that sorts like them: offset and padded, so that the store compares bytes. */
+function rankText(rank: number): string | null {
+  if (!Number.isSafeInteger(rank)) return null;
+  return String(BigInt(rank) + 2n ** 53n).padStart(17, "0");
+}
+
+function decided(outcome: Decision["outcome"], reason: string): Reading {
+  return { kind: "decided", decision: { outcome, reason } };
+}

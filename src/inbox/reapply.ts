@@ -1,0 +1,234 @@
+import { errorSummary } from "../domain/error-summary.ts";
+/**
+ * Runs the handler of an event that is stored already: a held one that is due, a parked one whose
+ * prerequisite arrived, or any one that an operator chose.
+ *
+ * The bytes are read again from the store, so that a mended handler, mapping or preset is what decides
+ * now. Signatures and times are not checked again: the receipt says that they were right.
+ */
+import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
+import type { Decision } from "../domain/outcome.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { OpenReceipt, ReceiptDraft, StoreTx } from "../store/store.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { transact } from "../work/transact.ts";
+import type { Signals } from "../work/wake.ts";
+import type { Connection } from "./connection.ts";
+import { readStored } from "./read-event.ts";
+import { handlerError, isTransactionTrouble, runHandler } from "./run-handler.ts";
+import { place } from "./schedule.ts";
+
+export interface ReapplyContext {
+  readonly runtime: Runtime;
+  readonly connections: ReadonlyMap<string, Connection>;
+}
+
+/** A batch this small keeps the lock short; what is left is due again at once. */
+const batchMax = 32;
+
+/**
+ * Applies what is due. Gives whether anything was, so that the caller goes on until nothing is.
+ *
+ * A batch shares one commit; when one handler breaks it, each event runs alone and answers for itself.
+ */
+export async function applyDue(context: ReapplyContext): Promise<boolean> {
+  const { runtime, connections } = context;
+  let due: readonly OpenReceipt[] = [];
+  try {
+    const decided = await transact(runtime, async (tx, signals) => {
+      due = await tx.dueReceipts({ limit: batchMax, connections: [...connections.keys()] });
+      const results: Decided[] = [];
+      for (const open of due) results.push(await decide(tx, open, { context, signals, force: false }));
+      return results;
+    });
+    tell(runtime, decided, "retry");
+  } catch (error) {
+    if (due.length === 0 || !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
+    for (const { receipt } of due) await applyAlone(context, receipt);
+  }
+  return due.length > 0;
+}
+
+async function applyAlone(context: ReapplyContext, { id, version }: Receipt): Promise<void> {
+  try {
+    await reapply(context, id, { version, force: false, by: "retry" });
+  } catch (error) {
+    if (!hasCode(error, "CHANGED", "BYTES_EXPIRED")) throw error;
+  }
+}
+
+export interface ReapplyOptions {
+  /** The version that was seen; another one is refused with CHANGED. */
+  readonly version: number;
+  /** Take its snapshots also on a tie. */
+  readonly force: boolean;
+  readonly by: "retry" | "operator";
+  /** Written in the same transaction, such as an audit entry. */
+  readonly also?: (tx: StoreTx, before: Receipt, decision: Decision) => Promise<void>;
+}
+
+/**
+ * Runs one stored event's handler now.
+ *
+ * Rejects with NOT_FOUND, CHANGED, or BYTES_EXPIRED. A handler that fails holds the event again.
+ */
+export async function reapply(context: ReapplyContext, receiptId: number, options: ReapplyOptions): Promise<Decision> {
+  const { runtime } = context;
+  let decided: Decided;
+  try {
+    decided = await transact(runtime, async (tx, signals) => {
+      const open = await lock(tx, receiptId, options.version);
+      const result = await decide(tx, open, { context, signals, force: options.force });
+      await options.also?.(tx, open.receipt, result.decision);
+      return result;
+    });
+  } catch (error) {
+    if (hasCode(error, ...storeTroubles, "NOT_FOUND", "CHANGED", "BYTES_EXPIRED")) throw error;
+    decided = await holdBroken(context, receiptId, { options, error });
+  }
+  tell(runtime, [decided], options.by);
+  return decided.decision;
+}
+
+/** The handler ended the transaction itself, or COMMIT was refused: the event is held without running it. */
+async function holdBroken(
+  { runtime, connections }: ReapplyContext,
+  receiptId: number,
+  { options, error }: { readonly options: ReapplyOptions; readonly error: unknown },
+): Promise<Decided> {
+  return transact(runtime, async (tx) => {
+    const { receipt } = await lock(tx, receiptId, options.version);
+    const decision = held(runtime, receipt, error);
+    await settle(tx, { receipt, decision, connection: connections.get(receipt.connection), runtime, rank: null });
+    await options.also?.(tx, receipt, decision);
+    return { receipt, decision };
+  });
+}
+
+async function lock(tx: StoreTx, receiptId: number, version: number): Promise<OpenReceipt> {
+  const open = await tx.lockReceipt(receiptId);
+  if (open === undefined)
+    throw new CounterfoilError("NOT_FOUND", `Cannot apply event: there is no receipt ${receiptId}`);
+  if (open.receipt.version !== version) {
+    throw new CounterfoilError(
+      "CHANGED",
+      `Cannot apply event "${open.receipt.eventId}": it was decided again meanwhile; look at it once more`,
+    );
+  }
+  if (open.payload === null) {
+    throw new CounterfoilError(
+      "BYTES_EXPIRED",
+      `Cannot apply event "${open.receipt.eventId}": its bytes were removed by retention; ask the provider to send it again`,
+    );
+  }
+  return open;
+}
+
+interface Decided {
+  readonly receipt: Receipt;
+  readonly decision: Decision;
+}
+
+interface DecideOptions {
+  readonly context: ReapplyContext;
+  readonly signals: Signals;
+  readonly force: boolean;
+}
+
+async function decide(
+  tx: StoreTx,
+  { receipt, payload }: OpenReceipt,
+  { context, signals, force }: DecideOptions,
+): Promise<Decided> {
+  const { runtime } = context;
+  const connection = context.connections.get(receipt.connection);
+  const stored = connection && payload ? readStored(connection, receipt, payload) : undefined;
+  const decision = await decisionOf(tx, { receipt, stored, force, runtime, signals });
+  const rank = stored?.reading.kind === "runnable" ? stored.reading.rank : null;
+  const identity = stored && { tenant: stored.draft.tenant, type: stored.draft.type };
+  await settle(tx, { receipt, decision, connection, runtime, rank, ...(identity && { identity }) });
+  return { receipt, decision };
+}
+
+async function decisionOf(
+  tx: StoreTx,
+  run: {
+    readonly receipt: Receipt;
+    readonly stored: ReturnType<typeof readStored> | undefined;
+    readonly force: boolean;
+    readonly runtime: Runtime;
+    readonly signals: Signals;
+  },
+): Promise<Decision> {
+  const { receipt, stored, force, runtime, signals } = run;
+  if (stored === undefined)
+    return { outcome: "held", reason: "its connection is not configured, or its bytes are gone" };
+  if (stored.draft.eventId !== receipt.eventId) return adopt(tx, stored.draft);
+  if (stored.reading.kind === "decided") return stored.reading.decision;
+  const { event, handler } = stored.reading;
+  const ran = await runHandler(tx, { event, handler, receiptId: receipt.id, force }, runtime, signals);
+  return ran.kind === "decided" ? ran.decision : held(runtime, receipt, ran.error);
+}
+
+/**
+ * An event that could not be read is kept under a key made of its bytes. Now that its own id is known,
+ * it becomes a receipt of its own, due at once, and the stand-in is resolved; so a redelivery under the
+ * real id and this one never both apply.
+ */
+async function adopt(tx: StoreTx, draft: ReceiptDraft): Promise<Decision> {
+  const [claim] = await tx.claimReceipts([{ ...draft, replay: null }]);
+  if (claim?.kind === "fresh") {
+    const due = {
+      outcome: "queued",
+      reason: "read again",
+      tries: 0,
+      dueAt: tx.now,
+      deadlineAt: null,
+      rank: null,
+      bytesExpireAt: null,
+    } as const;
+    await tx.settleReceipts([{ ...due, id: claim.id, version: 1 }]);
+  }
+  return { outcome: "resolved", reason: `is event ${draft.eventId}` };
+}
+
+function held(runtime: Runtime, receipt: Receipt, error: unknown): Decision {
+  if (hasCode(error, ...storeTroubles) || (isTransactionTrouble(error) && !hasCode(error, "TRANSACTION_BROKEN")))
+    throw error;
+  const { code, cause } = handlerError(error, { id: receipt.eventId, type: receipt.type });
+  const summary = errorSummary(cause ?? error);
+  runtime.emit({ kind: "handler.failed", connection: receipt.connection, eventId: receipt.eventId, code, summary });
+  return { outcome: "held", reason: `${code}: ${summary}` };
+}
+
+async function settle(
+  tx: StoreTx,
+  write: {
+    readonly receipt: Receipt;
+    readonly decision: Decision;
+    readonly connection: Connection | undefined;
+    readonly runtime: Runtime;
+    readonly rank: string | null;
+    readonly identity?: { readonly tenant: string; readonly type: string };
+  },
+): Promise<void> {
+  const { receipt, decision, connection, runtime, rank, identity } = write;
+  const { limits, random } = runtime;
+  const settled = place(receipt, decision, {
+    now: tx.now,
+    limits,
+    random,
+    bytesKeptMs: connection?.bytesKeptMs ?? limits.bytesMs,
+    rank,
+  });
+  await tx.settleReceipts([{ ...settled, ...(identity && { identity }) }]);
+}
+
+function tell(runtime: Runtime, decided: readonly Decided[], by: "retry" | "operator"): void {
+  for (const { receipt, decision } of decided) {
+    const { connection, account, eventId, outcome: before } = receipt;
+    runtime.emit({ kind: "event.decided", connection, account, eventId, outcome: decision.outcome, by });
+    if (before === "parked" && decision.outcome !== "parked")
+      runtime.emit({ kind: "park.released", connection, eventId });
+  }
+}
