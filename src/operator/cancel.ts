@@ -1,0 +1,23 @@
+import type { ObligationFacts, ObligationVerb, Step } from "./act-on-obligation.ts";
+
+/** Gives an obligation up. A call that is running is not stopped; what it learns stays on its attempt. */
+export function cancel(reason: string): ObligationVerb {
+  if (reason.trim() === "") throw new TypeError("Cannot cancel: the reason is blank; say why nothing more is owed");
+  return { action: "cancel", decide: (facts) => decide(facts, reason) };
+}
+
+function decide({ obligation, running, refuse }: ObligationFacts, reason: string): Step {
+  const { state, reached } = obligation;
+  if (state === "cancelled") return { to: null, says: "It is cancelled already" };
+  if (state === "done" || state === "withdrawn") throw refuse(`it is ${state}, so nothing more is owed`);
+  return {
+    to: { ...obligation, state: "cancelled", dueAt: null, reason: `cancelled by an operator: ${reason}` },
+    says: `It is cancelled: nothing more is sent${consequence(reached, running)}`,
+  };
+}
+
+function consequence(reached: ObligationFacts["obligation"]["reached"], running: boolean): string {
+  if (running) return "; a call was running, and what it learns is kept on its attempt";
+  if (reached === "yes") return "; it took effect at the provider before";
+  return reached === "maybe" ? "; an earlier call may have taken effect at the provider" : "";
+}

@@ -1,0 +1,87 @@
+import type { Instant } from "../domain/instant.ts";
+import type { Obligation } from "../domain/obligation.ts";
+import { isFinal, unmappedReason } from "../domain/outcome.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { KeyStanding } from "./key-standing.ts";
+
+/** What happens next, by itself or by an operator, in words for people. */
+export interface NextStep {
+  readonly text: string;
+  /** When; `null` when no time is set for it. */
+  readonly at: Instant | null;
+  /** Only an operator can take it further. */
+  readonly needsOperator: boolean;
+}
+
+/** What the next step of an obligation depends on. */
+export interface Outlook {
+  readonly obligation: Obligation;
+  readonly key: KeyStanding;
+  /** Whether its effect has a lookup. */
+  readonly canLookUp: boolean;
+  readonly lease: { readonly live: boolean } | null;
+  /** Whether its destination is paused. */
+  readonly paused: boolean;
+}
+
+/** Says what happens next to an obligation, and when. */
+export function nextOfObligation(outlook: Outlook): NextStep {
+  const { obligation, lease, paused } = outlook;
+  const { state, dueAt } = obligation;
+  if (state === "done" || state === "withdrawn" || state === "cancelled") return byItself("nothing more is owed", null);
+  if (lease !== null) {
+    return byItself(lease.live ? underWay(obligation) : "a worker takes note that the one before was lost", null);
+  }
+  if (paused && state !== "settling" && dueAt !== null) {
+    return byOperator("its destination is paused: put the credentials right, then resume it");
+  }
+  return dueAt === null ? byOperator(choices(outlook)) : byItself(whenDue(outlook), dueAt);
+}
+
+/** Says what happens next to an event, and when. */
+export function nextOfReceipt({ outcome, reason, dueAt, deadlineAt }: Receipt, now: Instant): NextStep {
+  if (outcome === "ignored" && reason === unmappedReason) {
+    return byItself("nothing, until a handler is mapped to its type; apply then runs it", null);
+  }
+  if (isFinal(outcome)) return byItself("nothing: the outcome is final", null);
+  if (outcome === "conflict") return byOperator("resolve it: keep what is there, or take this event's content");
+  if (outcome === "suspect") return byOperator("apply it if it is genuine, or resolve it as kept if it is a replay");
+  if (outcome === "quarantined") return byOperator("apply it once it can be read, or resolve it as kept");
+  if (dueAt === null) return byOperator("mend its handler and apply it, or resolve it as kept");
+  const late = deadlineAt !== null && deadlineAt <= now;
+  const text = outcome === "parked" ? "applied when what it waits for arrives; tried anyway" : "its handler runs again";
+  return { text: late ? `${text}; its deadline has passed` : text, at: dueAt, needsOperator: late };
+}
+
+function underWay({ state }: Obligation): string {
+  if (state === "settling") return "its settled hook is running";
+  return state === "uncertain" ? "its lookup is running" : "its call is running";
+}
+
+function whenDue({ obligation, key }: Outlook): string {
+  const { state, reached, keySince } = obligation;
+  if (key.kind === "unknown") return `a worker that registers ${obligation.effect} takes it`;
+  if (state === "settling") return "its settled hook runs, from the stored answer";
+  if (state === "uncertain") return "the provider is asked whether it took effect";
+  if (keySince === null || reached === "no") return "it is sent";
+  if (key.kind === "good") return "it is sent again: the same request under the same key";
+  return "nothing is sent again, since its key is no longer good; its outcome is found out first";
+}
+
+function choices({ obligation, key, canLookUp }: Outlook): string {
+  const { state, reached, keySince } = obligation;
+  if (state === "settling") return "retry its settled hook, or mark it done with an answer that fits";
+  if (state === "stuck" && (reached === "no" || keySince === null || key.kind === "good")) {
+    return "mend the cause and retry it, or cancel it";
+  }
+  const lookUp = canLookUp ? "look it up, " : "";
+  return `${lookUp}mark it done if it took effect, or renew its key if it did not; nothing is sent until then`;
+}
+
+function byItself(text: string, at: Instant | null): NextStep {
+  return { text, at, needsOperator: false };
+}
+
+function byOperator(text: string): NextStep {
+  return { text, at: null, needsOperator: true };
+}

@@ -1,0 +1,74 @@
+import type { Stamp } from "../domain/instant.ts";
+import type { Payload } from "../domain/receipt.ts";
+import type { ObligationDetail, Page, ReceiptDetail } from "../store/reader.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { type KeyStanding, keyStanding } from "./key-standing.ts";
+import { type NextStep, nextOfObligation, nextOfReceipt } from "./next-step.ts";
+import { bytesExpired, notFound } from "./refusal.ts";
+
+/** An obligation with all that is known of it, how its key stands, and what happens next. */
+export interface ObligationReport extends ObligationDetail {
+  readonly key: KeyStanding;
+  readonly next: NextStep;
+}
+
+/** A receipt with all that is known of its event, and what happens next. */
+export interface ReceiptReport extends ReceiptDetail {
+  readonly next: NextStep;
+}
+
+/** Rows of one page, unless a call says otherwise, and at most. */
+const pageDefault = 50;
+const pageMax = 500;
+
+export async function obligationReport(
+  runtime: Runtime,
+  tenant: string,
+  operationKey: string,
+): Promise<ObligationReport> {
+  const { reader } = runtime.store;
+  const detail = await reader.obligation(tenant, operationKey);
+  if (detail === undefined) {
+    throw notFound(obligationName(tenant, operationKey), "no operation has this key; list the obligations");
+  }
+  const { obligation, lease } = detail;
+  const { pausedDestinations } = await reader.counts();
+  const key = keyStanding(obligation, runtime, presentStamp(runtime));
+  const canLookUp = runtime.effects.get(obligation.effect)?.lookup !== undefined;
+  const paused = pausedDestinations.some(({ destination }) => destination === obligation.destination);
+  return { ...detail, key, next: nextOfObligation({ obligation, key, canLookUp, lease, paused }) };
+}
+
+export async function receiptReport({ store, clock }: Runtime, receiptId: number): Promise<ReceiptReport> {
+  const detail = await store.reader.receipt(receiptId);
+  if (detail === undefined) throw noReceipt(receiptId);
+  return { ...detail, next: nextOfReceipt(detail.receipt, clock.wallMs()) };
+}
+
+export async function payloadOf({ store }: Runtime, receiptId: number): Promise<Payload> {
+  const payload = await store.reader.payload(receiptId);
+  if (payload !== undefined) return payload;
+  if ((await store.reader.receipt(receiptId)) === undefined) throw noReceipt(receiptId);
+  throw bytesExpired("show the bytes of", `receipt ${receiptId}`);
+}
+
+/** A page within its bounds. */
+export function boundedPage({ before, limit = pageDefault }: Partial<Page>): Page {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > pageMax) {
+    throw new RangeError(`Cannot list ${limit} rows: a page has 1 to ${pageMax}`);
+  }
+  return { before, limit };
+}
+
+export function obligationName(tenant: string, operationKey: string): string {
+  return `obligation "${operationKey}" of ${tenant}`;
+}
+
+export function noReceipt(receiptId: number): Error {
+  return notFound(`receipt ${receiptId}`, "no receipt has this number; list the receipts");
+}
+
+/** For what is shown only: decisions read the store's own clock, inside their transaction. */
+function presentStamp({ clock }: Runtime): Stamp {
+  return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), bootId: clock.bootId };
+}

@@ -1,0 +1,150 @@
+import { namePart } from "../domain/names.ts";
+import type { Obligation } from "../domain/obligation.ts";
+import type { Payload, Receipt } from "../domain/receipt.ts";
+import type { Attention, Counts, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
+import type { RefusalFacts } from "../store/store.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { actOnObligation, type ObligationAction } from "./act-on-obligation.ts";
+import type { ReceiptAction } from "./act-on-receipt.ts";
+import type { Acted, Acting } from "./acting.ts";
+import { apply, reprocess } from "./apply.ts";
+import { cancel } from "./cancel.ts";
+import { done, type Done } from "./done.ts";
+import { lookup } from "./lookup.ts";
+import {
+  boundedPage,
+  type ObligationReport,
+  obligationReport,
+  payloadOf,
+  type ReceiptReport,
+  receiptReport,
+} from "./operator-reads.ts";
+import { renewKey } from "./renew-key.ts";
+import { type Resolution, resolve } from "./resolve.ts";
+import { type ResumeAction, resume } from "./resume.ts";
+import { retry } from "./retry.ts";
+
+/** What an operator is made of. */
+export type OperatorOptions = Acting;
+
+/**
+ * The verbs of the person who answers for what the machine cannot decide.
+ *
+ * Each action is one transaction that changes, and audits who, when, why, before and after. An action
+ * may name what was seen (an obligation's `fence`, a receipt's `version`); if it has changed since, the
+ * action throws CHANGED and does nothing, so that a double click and a second operator are safe.
+ * Otherwise it throws NOT_FOUND, NOT_ALLOWED where it does not fit the state, or BYTES_EXPIRED; each
+ * message says what to do instead. What is as asked already is answered with `changed: false`.
+ *
+ * @example
+ * ```ts no-run
+ * const operator = app.operator({ who: "ada" });
+ * for (const item of await operator.attention()) show(item);
+ * await operator.retry({ tenant: "acme", operationKey: "order-1/fulfil/v1", why: "carrier is up again" });
+ * ```
+ */
+export class Operator {
+  readonly #acting: Acting;
+  readonly #runtime: Runtime;
+
+  constructor(options: OperatorOptions) {
+    const problem = namePart(options.who);
+    if (problem !== undefined) {
+      throw new TypeError(`Cannot act: the operator's name ${problem}; actions are audited under it`);
+    }
+    this.#acting = options;
+    this.#runtime = options.runtime;
+  }
+
+  /** Counts by outcome and state, the oldest owed, paused destinations, refusals by cause. */
+  status(): Promise<Counts> {
+    return this.#runtime.store.reader.counts();
+  }
+
+  /** What needs an operator, the oldest first. */
+  attention(page: Partial<Page> = {}): Promise<readonly Attention[]> {
+    return this.#runtime.store.reader.attention(boundedPage(page));
+  }
+
+  /** Receipts, the newest first. */
+  receipts(filter: ReceiptFilter = {}, page: Partial<Page> = {}): Promise<readonly Receipt[]> {
+    return this.#runtime.store.reader.receipts(filter, boundedPage(page));
+  }
+
+  /** Obligations, the newest first. */
+  obligations(filter: ObligationFilter = {}, page: Partial<Page> = {}): Promise<readonly Obligation[]> {
+    return this.#runtime.store.reader.obligations(filter, boundedPage(page));
+  }
+
+  /** Deliveries that were refused, the newest first: safe facts with a named cause. */
+  refusals(page: Partial<Page> = {}): Promise<readonly RefusalFacts[]> {
+    return this.#runtime.store.reader.refusals(boundedPage(page));
+  }
+
+  /** One receipt with deliveries, obligations, audit, and what happens next. Rejects with NOT_FOUND. */
+  receipt(receiptId: number): Promise<ReceiptReport> {
+    return receiptReport(this.#runtime, receiptId);
+  }
+
+  /** One obligation with request, attempts, key, audit, and what happens next. Rejects with NOT_FOUND. */
+  obligation(tenant: string, operationKey: string): Promise<ObligationReport> {
+    return obligationReport(this.#runtime, tenant, operationKey);
+  }
+
+  /** The stored bytes of an event, as they were signed. Rejects with NOT_FOUND or BYTES_EXPIRED. */
+  payload(receiptId: number): Promise<Payload> {
+    return payloadOf(this.#runtime, receiptId);
+  }
+
+  /** Makes a waiting or stuck obligation due now, where a repeat cannot be a second effect; a failed hook runs again. */
+  retry(action: ObligationAction): Promise<Acted> {
+    return actOnObligation(this.#acting, action, retry);
+  }
+
+  /** Asks the provider now whether the operation took effect. */
+  lookup(action: ObligationAction): Promise<Acted> {
+    return actOnObligation(this.#acting, action, lookup(this.#runtime.limits));
+  }
+
+  /** Takes the operator's word, with evidence, that the operation took effect; `answer` is what `settled` reads. */
+  async done(action: ObligationAction & Done): Promise<Acted> {
+    const { evidence, why } = action;
+    const words = why === undefined ? evidence : `${evidence} (${why})`;
+    return actOnObligation(this.#acting, { ...action, why: words }, done(action, this.#runtime.limits));
+  }
+
+  /** Gives an obligation up. A call that runs is not stopped; what it learns is kept on its attempt. */
+  async cancel(action: ObligationAction & { readonly reason: string }): Promise<Acted> {
+    const { reason, why } = action;
+    return actOnObligation(
+      this.#acting,
+      { ...action, why: why === undefined ? reason : `${reason} (${why})` },
+      cancel(reason),
+    );
+  }
+
+  /** Sends again under a new key: after a lookup said absent, or when the operator confirms that nothing took effect. */
+  renewKey(action: ObligationAction & { readonly confirm?: boolean }): Promise<Acted> {
+    return actOnObligation(this.#acting, action, renewKey({ confirm: action.confirm ?? false }));
+  }
+
+  /** Lets a paused destination be called again. */
+  resume(action: ResumeAction): Promise<Acted> {
+    return resume(this.#acting, action);
+  }
+
+  /** Runs the handler of an event that waits: held, parked, suspect, unmapped or quarantined. */
+  apply(action: ReceiptAction): Promise<Acted> {
+    return apply(this.#acting, action);
+  }
+
+  /** Closes what the machine cannot decide: keep what is there, take this event's content, or acknowledge its mismatches. */
+  resolve(action: ReceiptAction & { readonly choice: Resolution }): Promise<Acted> {
+    return resolve(this.#acting, action, action.choice);
+  }
+
+  /** Runs the handler of any event whose bytes remain, through the same dedupe and guards as a delivery. */
+  reprocess(action: ReceiptAction): Promise<Acted> {
+    return reprocess(this.#acting, action);
+  }
+}

@@ -1,0 +1,64 @@
+import { type Decision, isFinal } from "../domain/outcome.ts";
+import { place } from "../inbox/schedule.ts";
+import { transact } from "../work/transact.ts";
+import { auditReceipt, lookAt, type ReceiptAction, type ReceiptFacts, runAgain } from "./act-on-receipt.ts";
+import { type Acted, type Acting, auditTarget, tell } from "./acting.ts";
+
+/**
+ * What the operator chose: keep what is there, take this event's content, or acknowledge that other
+ * contents came under its id, which decides nothing.
+ */
+export type Resolution = "keep" | "take" | "acknowledge";
+
+/** Decides an event that the machine cannot decide. */
+export async function resolve(acting: Acting, request: ReceiptAction, choice: Resolution): Promise<Acted> {
+  const facts = await lookAt(acting, request, "resolve");
+  if (choice === "acknowledge") return acknowledge(acting, facts, request.why);
+  const { outcome } = facts.receipt;
+  if (isFinal(outcome)) return { changed: false, says: `It is ${outcome} already` };
+  if (choice === "keep") return keep(acting, facts, request.why);
+  if (outcome !== "conflict") throw facts.refuse(`it is ${outcome}, not in conflict; apply runs its handler`);
+  return runAgain(acting, facts, { action: "resolve take", why: request.why, force: true });
+}
+
+/** Closes the event without its handler; what is kept stays as it is. */
+async function keep(acting: Acting, { receipt, stale }: ReceiptFacts, why: string | undefined): Promise<Acted> {
+  const { runtime, connections } = acting;
+  const decision: Decision = { outcome: "resolved", reason: "an operator kept what was there" };
+  const bytesKeptMs = connections.get(receipt.connection)?.bytesKeptMs ?? runtime.limits.bytesMs;
+  await transact(runtime, async (tx) => {
+    const placing = { now: tx.now, limits: runtime.limits, random: runtime.random, bytesKeptMs, rank: null };
+    const [settled] = await tx.settleReceipts([place(receipt, decision, placing)]);
+    if (settled !== true) throw stale();
+    await auditReceipt(acting, tx, { action: "resolve keep", why, before: receipt, after: decision });
+  });
+  const { connection, account, eventId } = receipt;
+  runtime.emit({ kind: "event.decided", connection, account, eventId, outcome: decision.outcome, by: "operator" });
+  tell(acting, "resolve keep", auditTarget("receipt", receipt.id));
+  return { changed: true, says: "It is resolved: what is kept stays, this event's content is not taken" };
+}
+
+async function acknowledge(
+  acting: Acting,
+  { receipt, detail, stale }: ReceiptFacts,
+  why: string | undefined,
+): Promise<Acted> {
+  const { runtime, who } = acting;
+  if (detail.mismatches === 0) return { changed: false, says: "It has no mismatch that is not acknowledged" };
+  const target = auditTarget("receipt", receipt.id);
+  await transact(runtime, async (tx) => {
+    // Another number than was seen: one came meanwhile, or somebody else was here first.
+    if ((await tx.acknowledgeMismatches(receipt.id)) !== detail.mismatches) throw stale();
+    const before = JSON.stringify({ mismatches: detail.mismatches });
+    await tx.audit({
+      who,
+      action: "resolve acknowledge",
+      target,
+      why: why ?? null,
+      before,
+      after: JSON.stringify({ mismatches: 0 }),
+    });
+  });
+  tell(acting, "resolve acknowledge", target);
+  return { changed: true, says: "Its mismatches are acknowledged; the event stays as it was decided" };
+}

@@ -1,0 +1,52 @@
+import type { Progress } from "../domain/obligation.ts";
+import {
+  isDue,
+  type ObligationFacts,
+  type ObligationVerb,
+  refuseClosed,
+  refuseRunning,
+  renewed,
+  type Step,
+} from "./act-on-obligation.ts";
+
+/** Makes a waiting or stuck obligation due now with new budgets, where a repeat cannot be a second effect. */
+export const retry: ObligationVerb = { action: "retry", decide };
+
+function decide(facts: ObligationFacts): Step {
+  const { obligation, now } = facts;
+  refuseClosed(facts);
+  refuseRunning(facts);
+  if (obligation.state === "settling") {
+    if (isDue(facts)) return { to: null, says: "It is due already: the settled hook runs next" };
+    const to: Progress = { ...obligation, ...renewed, dueAt: now };
+    return { to, says: "The settled hook runs again now, from the stored answer; nothing is sent" };
+  }
+  if (obligation.state === "owed" && isDue(facts)) {
+    return { to: null, says: "It is due already: a worker takes it next" };
+  }
+  return resend(facts);
+}
+
+function resend(facts: ObligationFacts): Step {
+  const { obligation, now, key, absent, evidence, refuse } = facts;
+  const owed: Progress = { ...obligation, ...renewed, state: "owed", dueAt: now, reason: null };
+  if (evidence) {
+    return { to: owed, says: "An earlier call was answered: it is settled from that answer, nothing is sent" };
+  }
+  if (obligation.reached === "no") return { to: owed, says: "It is due now; nothing has reached the provider yet" };
+  if (obligation.keySince === null) return { to: owed, says: "It is due now; its present key has not been used yet" };
+  if (key.kind === "good") return { to: owed, says: "It is due now: the same request goes out under the same key" };
+  if (!absent) throw refuse(doubtful(facts));
+  const to: Progress = { ...owed, generation: obligation.generation + 1, keySince: null };
+  return { to, says: "It is due now: a lookup said absent, so it goes out again" };
+}
+
+/** Why a repeat is not safe, and what is. */
+function doubtful({ effect, key, obligation }: ObligationFacts): string {
+  if (key.kind === "unknown") {
+    return `an earlier call may have taken effect, and ${obligation.effect} is not registered here to say whether its key is good`;
+  }
+  const noKey = key.kind === "none" ? "the provider keeps no keys" : "its key is too old to prevent a second one";
+  const lookUp = effect?.lookup ? "look it up, or " : "";
+  return `an earlier call may have taken effect, and ${noKey}; ${lookUp}renew the key if you know that it did not, or mark it done if it did`;
+}
