@@ -10,7 +10,7 @@ import { type Listening, serve } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
 import { Inbox } from "../inbox/inbox.ts";
-import { applyDue, reapply } from "../inbox/reapply.ts";
+import { applyDue } from "../inbox/reapply.ts";
 import { Operator } from "../operator/operator.ts";
 import { headersFromFetch } from "../verify/delivery-headers.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -193,11 +193,7 @@ class CounterfoilApp implements App {
 
   operator({ who }: { readonly who: string }): Operator {
     const { runtime, connections } = this;
-    return new Operator({
-      runtime,
-      who,
-      reapply: (receiptId, options) => reapply({ runtime, connections }, receiptId, { ...options, by: "operator" }),
-    });
+    return new Operator({ runtime, connections, who });
   }
 
   subscribe(emit: Emit): () => void {

@@ -71,7 +71,7 @@ export function defineApp(options: AppOptions): App {
     limits,
     clock,
     random,
-    emit: (event) => fanOut(...subscribers)(event),
+    emit: fanOut(subscribers),
     wake: new Wake(),
     effects,
     ...(probe && { probe }),

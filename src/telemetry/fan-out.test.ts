@@ -1,16 +1,15 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import type { TelemetryEvent } from "../domain/telemetry.ts";
+import type { Emit, TelemetryEvent } from "../domain/telemetry.ts";
 import { fanOut } from "./fan-out.ts";
 
 const event: TelemetryEvent = { kind: "park.released", connection: "stripe", eventId: "evt_1" };
 
-test("every subscriber hears every event, in order", () => {
+test("every subscriber hears every event in order, one that was added later too", () => {
   const heard: string[] = [];
-  const emit = fanOut(
-    (one) => heard.push(`a ${one.kind}`),
-    (one) => heard.push(`b ${one.kind}`),
-  );
+  const subscribers = new Set<Emit>([(one) => heard.push(`a ${one.kind}`)]);
+  const emit = fanOut(subscribers);
+  subscribers.add((one) => heard.push(`b ${one.kind}`));
   emit(event);
   expect(heard).toEqual(["a park.released", "b park.released"]);
 });
@@ -21,12 +20,12 @@ test("a subscriber that throws costs neither the caller nor the others, and warn
   const onWarning = (warning: Error): number => warnings.push(warning);
   process.on("warning", onWarning);
   const warned = once(process, "warning");
-  const emit = fanOut(
+  const emit = fanOut([
     () => {
       throw new Error("canary");
     },
     (one) => void heard.push(one),
-  );
+  ]);
   emit(event);
   emit(event);
   await warned;
