@@ -1,0 +1,97 @@
+import type { Handle, Handler } from "../domain/handler.ts";
+import { defaults } from "../domain/limits.ts";
+import { check, type Schema } from "../domain/schema.ts";
+import { bodyPlan } from "../parse/body-plan.ts";
+import type { Scheme } from "../verify/scheme.ts";
+import { identityPaths } from "./identify.ts";
+import type { ProviderRules, ProviderSpec } from "./provider-spec.ts";
+import type { EventMap, Provider } from "./provider.ts";
+
+/**
+ * Makes a provider of its data.
+ *
+ * @throws TypeError when the data contradicts itself, naming the field.
+ * @example
+ * ```ts no-run
+ * const acme = defineProvider({
+ *   name: "acme",
+ *   schemes: [{ kind: "hmac", hash: "sha256", headers: ["x-acme-signature"], grammar: { kind: "single" },
+ *     encoding: "hex", key: { from: "utf8" }, signed: ["body"] }],
+ *   identity: { id: { from: "body", path: ["id"] }, type: { from: "body", path: ["type"] } },
+ *   ackMs: 10_000,
+ *   retries: true,
+ *   redeliveryMs: 3 * 24 * 3_600_000,
+ * });
+ * ```
+ */
+export function defineProvider<const Name extends string, Events = EventMap>(
+  spec: ProviderSpec<Name>,
+): Provider<Name, Events> {
+  const rules = fillIn(spec);
+  const problem = problemOf(rules);
+  if (problem !== undefined) throw new TypeError(`Cannot define provider "${spec.name}": ${problem}`);
+  const plan = bodyPlan({ watch: identityPaths(rules.identity), volatile: rules.volatile });
+
+  function on(type: string, ...rest: [Handle<never>] | [Schema<unknown>, Handle<never>]): Handler<Name> {
+    const [schema, handle] = rest.length === 2 ? rest : [undefined, rest[0]];
+    return { provider: spec.name, type, accepts: acceptor(schema), handle: handle as Handler["handle"] };
+  }
+  const provider: Provider<Name, Events> = {
+    name: spec.name,
+    rules,
+    plan,
+    on,
+    typed: () => provider as never,
+  };
+  return provider;
+}
+
+function fillIn<Name extends string>(spec: ProviderSpec<Name>): ProviderRules<Name> {
+  return {
+    data: [],
+    volatile: [],
+    contentTypes: ["application/json"],
+    methods: ["POST"],
+    bodyBytesMax: defaults.bodyBytes,
+    replayWindowMs: spec.redeliveryMs,
+    answers: {},
+    samples: {},
+    unconfirmed: {},
+    ...spec,
+  };
+}
+
+function problemOf(rules: ProviderRules): string | undefined {
+  if (!/^[a-z][a-z0-9-]*$/.test(rules.name)) return "the name may have lower-case letters, digits and dashes only";
+  if (rules.schemes.length === 0) return "it has no scheme; a sender that proves nothing needs at least a token";
+  for (const field of ["bodyBytesMax", "ackMs", "redeliveryMs", "replayWindowMs"] as const) {
+    const value = rules[field];
+    if (!Number.isSafeInteger(value) || value < 0) return `${field} is ${value}; it must be a whole number from 0`;
+  }
+  return rules.schemes.map(schemeProblem).find((problem) => problem !== undefined);
+}
+
+function schemeProblem(scheme: Scheme): string | undefined {
+  if (scheme.kind === "token") return undefined;
+  const { timestamp, signed, grammar } = scheme;
+  if (timestamp === undefined) {
+    return signed.includes("timestamp") ? "no rule says where the signed timestamp stands" : undefined;
+  }
+  const isPair = "pair" in timestamp.from;
+  if (isPair && grammar.kind !== "pairs") return "a timestamp can be a pair only where signatures are pairs";
+  return timestamp.pastMs >= 0 && timestamp.futureMs >= 0 ? undefined : "a tolerance is negative";
+}
+
+function acceptor(schema: Schema<unknown> | undefined): Handler["accepts"] {
+  if (schema === undefined) return (data) => ({ data });
+  return (data) => {
+    const checked = check(schema, data);
+    return checked.fits ? { data: checked.value } : { problem: problemText(checked.issues) };
+  };
+}
+
+/** Enough to find the field; a body that fits nowhere would otherwise fill the receipt's reason. */
+function problemText(issues: readonly string[]): string {
+  const shown = issues.slice(0, 3).join("; ");
+  return issues.length > 3 ? `${shown}; and ${issues.length - 3} more` : shown;
+}

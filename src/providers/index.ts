@@ -1,0 +1,42 @@
+/**
+ * The catalogue of senders, and what it takes to declare another.
+ *
+ * @module
+ */
+export { defineProvider } from "./define-provider.ts";
+export { generic, type GenericOptions, type GenericSignature } from "./generic.ts";
+export type { GithubEvents, GithubIssues, GithubPing, GithubPullRequest, GithubPush } from "./github-events.ts";
+export { github } from "./github.ts";
+export type { ChallengeHandshake, Handshake, HandshakeAnswer, HandshakeRequest } from "./handshake.ts";
+export type { EventMap, EventsOf, Provider } from "./provider.ts";
+export type { AnswerName, DerivedId, FieldSource, IdentityRule, ProviderRules, ProviderSpec } from "./provider-spec.ts";
+export { sampleDelivery, signDelivery, type SampleOptions, type SignedDelivery } from "./sample-delivery.ts";
+export {
+  standardWebhooks,
+  standardWebhooksSchemes,
+  standardWebhooksTextSecret,
+  type StandardWebhooksOptions,
+} from "./standard-webhooks.ts";
+export type {
+  StripeCharge,
+  StripeCheckoutSession,
+  StripeEvents,
+  StripeInvoice,
+  StripeMetadata,
+  StripePaymentIntent,
+  StripeSubscription,
+} from "./stripe-events.ts";
+export { stripe } from "./stripe.ts";
+export type { DeliveryHeaders } from "../verify/delivery-headers.ts";
+export type {
+  Authenticated,
+  Ed25519Scheme,
+  Encoding,
+  HmacScheme,
+  KeyText,
+  Scheme,
+  SignatureGrammar,
+  SignedPart,
+  TimestampRule,
+  TokenScheme,
+} from "../verify/scheme.ts";

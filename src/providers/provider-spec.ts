@@ -1,0 +1,85 @@
+import type { ErrorCode } from "../domain/errors.ts";
+import type { Json, JsonPath } from "../domain/json.ts";
+import type { Scheme } from "../verify/scheme.ts";
+import type { Handshake } from "./handshake.ts";
+
+/** Where a field of an event stands. */
+export type FieldSource =
+  | { readonly from: "body"; readonly path: JsonPath }
+  | { readonly from: "header"; readonly name: string }
+  | { readonly from: "fixed"; readonly text: string };
+
+/** An id made of several fields, for providers that send none; absent fields count as such. */
+export interface DerivedId {
+  readonly from: "derived";
+  readonly parts: readonly [FieldSource, ...FieldSource[]];
+}
+
+/** How events of a provider are told apart. */
+export interface IdentityRule {
+  /** The same on every redelivery of one event, and on no other event of the account. */
+  readonly id: FieldSource | DerivedId;
+  readonly type: FieldSource;
+  /** The provider's sub-account: the first of these that is there. None is the account `""`. */
+  readonly account?: readonly FieldSource[];
+  /** The field that tells test events from live ones. */
+  readonly mode?: { readonly path: JsonPath; readonly live: Json; readonly test: Json };
+}
+
+/** What a provider's preset may change in the table of answers. */
+export type AnswerName = "final" | "open" | ErrorCode;
+
+/**
+ * A provider, as data: all that Counterfoil needs to know of a sender. Where a provider's documents
+ * are silent a field stays at its default, and `unconfirmed` says which fields rest on less than them.
+ */
+export interface ProviderSpec<Name extends string = string> {
+  /** Lower-case letters, digits and dashes. */
+  readonly name: Name;
+  /** Any of these may have signed; the secret's form chooses between them. */
+  readonly schemes: readonly [Scheme, ...Scheme[]];
+  readonly identity: IdentityRule;
+  /** Where `event.data` stands in the body; by default it is the whole body. */
+  readonly data?: JsonPath;
+  /** Fields whose values may differ between deliveries of one event. */
+  readonly volatile?: readonly JsonPath[];
+  /** Media types without parameters; by default `application/json`. */
+  readonly contentTypes?: readonly [string, ...string[]];
+  /** By default POST. */
+  readonly methods?: readonly [string, ...string[]];
+  /** The provider's own cap where it is above the default of 1 MiB. */
+  readonly bodyBytesMax?: number;
+  /** How long the provider waits for an answer. */
+  readonly ackMs: number;
+  /** Whether the provider sends again after a non-2xx or no answer. */
+  readonly retries: boolean;
+  /** How long after an event the provider may still send it, resends by hand included. */
+  readonly redeliveryMs: number;
+  /** Where the id is not signed: how long the same body under another id is suspected to be a replay. */
+  readonly replayWindowMs?: number;
+  /** Requests that are answered before the event path and never become events. */
+  readonly handshake?: Handshake;
+  /** Statuses that the provider needs instead of the usual ones. */
+  readonly answers?: Readonly<Partial<Record<AnswerName, number>>>;
+  /** Bodies to send in tests, by event type; id and type are put where `identity` says. */
+  readonly samples?: Readonly<Record<string, Json>>;
+  /** Fields that no document of the provider's confirms, each with what is known. */
+  readonly unconfirmed?: Readonly<Record<string, string>>;
+}
+
+/** A spec with its defaults filled in. */
+export type ProviderRules<Name extends string = string> = ProviderSpec<Name> &
+  Required<
+    Pick<
+      ProviderSpec,
+      | "data"
+      | "volatile"
+      | "contentTypes"
+      | "methods"
+      | "bodyBytesMax"
+      | "replayWindowMs"
+      | "answers"
+      | "samples"
+      | "unconfirmed"
+    >
+  >;
