@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkArrows, partOf } from "./tidy/arrows.ts";
 import { checkBanned, checkLeftovers } from "./tidy/banned.ts";
+import { checkDocumented } from "./tidy/documented.ts";
 import type { Finding } from "./tidy/file.ts";
 import { checkErrorPage, checkPins } from "./tidy/manifest.ts";
 import { checkLinks, checkOneTitle } from "./tidy/markdown.ts";
@@ -168,6 +169,14 @@ describe("documents", () => {
     ).toEqual([
       'docs/a.md:2: link to "b.md": there is no docs/b.md',
       'docs/a.md:3: link to "../README.md#three": README.md has no heading for #three',
+    ]);
+  });
+
+  test("what an entry exports is documented where it is declared", () => {
+    const text = "/** A. */\nexport function a(): void {}\n\nexport interface B {}\n\nexport const inner = 1;\n";
+    const entry = { path: "src/index.ts", text: 'export { a, type B } from "./x/a.ts";\n' };
+    expect(said(checkDocumented(entry, new Map([["src/x/a.ts", text]])))).toEqual([
+      "src/x/a.ts:4: B is public and says nothing of itself: give it a JSDoc comment",
     ]);
   });
 

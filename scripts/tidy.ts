@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { errorCodes } from "../src/domain/errors.ts";
 import { checkArrows } from "./tidy/arrows.ts";
 import { checkBanned, checkLeftovers } from "./tidy/banned.ts";
+import { checkDocumented, isEntry } from "./tidy/documented.ts";
 import type { Rule } from "./tidy/file.ts";
 import { checkErrorPage, checkPins } from "./tidy/manifest.ts";
 import { checkLinks, checkOneTitle } from "./tidy/markdown.ts";
@@ -17,10 +18,12 @@ const files = [...paths]
   .filter((path) => texts.test(path) && path !== "package-lock.json")
   .map((path) => ({ path, text: readFileSync(path, "utf8") }));
 const errorPages = files.filter(({ path }) => path === "docs/errors.md");
+const byPath = new Map(files.map(({ path, text }) => [path, text]));
 
 const findings = [
   ...files.flatMap((file) => rules.flatMap((rule) => rule(file))),
   ...checkLinks(files, paths),
+  ...files.filter(({ path }) => isEntry(path)).flatMap((entry) => checkDocumented(entry, byPath)),
   ...errorPages.flatMap((page) => checkErrorPage(page, Object.keys(errorCodes))),
 ];
 for (const { path, line, say } of findings) console.error(`${path}:${line}: ${say}`);
