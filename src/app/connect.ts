@@ -3,13 +3,12 @@ import { CounterfoilError } from "../domain/errors.ts";
 import type { Event, Handler } from "../domain/handler.ts";
 import type { Limits } from "../domain/limits.ts";
 import { namePart } from "../domain/names.ts";
-import type { Connection, TenantOf } from "../inbox/connection.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
 
 export interface ConnectOptions<Name extends string> {
   /** Who sends: a preset of `counterfoil/providers`, or one of your own. */
-  readonly provider: Provider<Name, never>;
+  readonly provider: Sender<Name>;
   /** Secrets that are accepted, the new one beside the old during a rotation. `undefined` entries are skipped. */
   readonly secrets: readonly (string | undefined)[];
   /** Whose data this is: fixed, or by signed account (`null` refuses the account). Never changes meaning once used. */

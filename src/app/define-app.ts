@@ -65,7 +65,7 @@ export function defineApp(options: AppOptions): App {
   const prepared = options.connections.map((config) => prepareConnection(config, limits));
   const effects = effectsByName(options.effects, limits);
   const subscribers = new Set<Emit>([options.telemetry ?? []].flat());
-  const { clock = systemClock, random = systemRandom, probe } = options.testing ?? {};
+  const { clock = systemClock(), random = systemRandom, probe } = options.testing ?? {};
   const runtime: Runtime = {
     store: options.store,
     limits,

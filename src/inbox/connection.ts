@@ -2,13 +2,16 @@ import type { Event, Handler } from "../domain/handler.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Keyring } from "../verify/keyring.ts";
 
+/** What of a provider a connection needs: everything but the types of its events. */
+export type Sender<Name extends string = string> = Pick<Provider<Name>, "name" | "rules" | "plan">;
+
 /** Gives the tenant of a signed account; `null` when the account belongs to none. */
 export type TenantOf = (account: string) => string | null;
 
 /** One configured source, checked and ready. */
 export interface Connection {
   readonly id: string;
-  readonly provider: Provider<string, never>;
+  readonly provider: Sender;
   readonly keyring: Keyring;
   readonly tenant: string | TenantOf;
   /** Handlers by event type. */

@@ -3,8 +3,8 @@ import { type InternalTx, runText, type SqlValue, type Tx } from "../domain/sql.
 /** Where a state lives and which moves between its values are allowed. */
 export interface TransitionOptions<State extends string> {
   readonly table: string;
-  /** Column that names the row; its value is given to `move`. */
-  readonly key: string;
+  /** Columns that name the row, such as tenant and id; their values are given to `move`. */
+  readonly key: readonly [string, ...string[]];
   readonly column: string;
   /** For each state, the states it may be entered from. */
   readonly from: Readonly<Record<State, readonly State[]>>;
@@ -17,7 +17,7 @@ export type Moved<State extends string> =
 
 export interface Transitions<State extends string> {
   /** Moves one row to a state, as one conditional UPDATE, if its present state is listed for it. */
-  move(tx: Tx, key: SqlValue, to: State): Promise<Moved<State>>;
+  move(tx: Tx, key: readonly SqlValue[], to: State): Promise<Moved<State>>;
 }
 
 /**
@@ -26,35 +26,28 @@ export interface Transitions<State extends string> {
  * @example
  * ```ts no-run
  * const orderStatus = transitions({
- *   table: "orders", key: "id", column: "status",
+ *   table: "orders", key: ["tenant", "id"], column: "status",
  *   from: { awaiting_payment: [], paid: ["awaiting_payment"], refunded: ["awaiting_payment", "paid"] },
  * });
- * const step = await orderStatus.move(tx, "order-1", "paid");
+ * const step = await orderStatus.move(tx, ["acme", "order-1"], "paid");
  * if (!step.moved) return refuse(`order is ${step.current}`);
  * ```
  */
 export function transitions<State extends string>(options: TransitionOptions<State>): Transitions<State> {
-  const [table, key, column] = [options.table, options.key, options.column].map(identifier);
-  const updates = new Map(
-    (Object.entries(options.from) as [State, readonly State[]][]).map(([to, from]) => [
-      to,
-      {
-        from,
-        text: `UPDATE ${table} SET ${column} = ? WHERE ${key} = ? AND ${column} IN (${from.map(() => "?").join(", ")})`,
-      },
-    ]),
-  );
-  const read = `SELECT ${column} AS current FROM ${table} WHERE ${key} = ?`;
+  const [table, column] = [options.table, options.column].map(identifier);
+  const where = options.key.map((name) => `${identifier(name)} = ?`).join(" AND ");
+  const read = `SELECT ${column} AS current FROM ${table} WHERE ${where}`;
+  const update = (from: readonly State[]): string =>
+    `UPDATE ${table} SET ${column} = ? WHERE ${where} AND ${column} IN (${from.map(() => "?").join(", ")})`;
   return {
-    async move(tx, value, to) {
+    async move(tx, key, to) {
       const run = (tx as InternalTx)[runText];
-      const update = updates.get(to);
-      if (update === undefined)
+      const from = Object.hasOwn(options.from, to) ? options.from[to] : undefined;
+      if (from === undefined) {
         throw new TypeError(`Cannot move to "${to}": it is not a declared state of ${options.table}`);
-      const { changes } =
-        update.from.length === 0 ? { changes: 0 } : await run(update.text, [to, value, ...update.from]);
-      if (changes > 0) return { moved: true };
-      const [row] = await run(read, [value]);
+      }
+      if (from.length > 0 && (await run(update(from), [to, ...key, ...from])).changes > 0) return { moved: true };
+      const [row] = await run(read, key);
       return { moved: false, current: row?.["current"] as State | undefined };
     },
   };
