@@ -1,3 +1,4 @@
+import type { AnswerMark } from "./answer-mark.ts";
 import type { Duration } from "./duration.ts";
 import type { Arrived } from "./handler.ts";
 import type { Json } from "./json.ts";
@@ -75,7 +76,12 @@ export interface EffectOptions<Input, Answer, Found> {
   readonly attemptsMax?: number;
   /** Calls in flight to one destination, per process. */
   readonly concurrency?: number;
+  /** Statuses that this provider means otherwise than the documented table says. */
   readonly verdicts?: Readonly<Record<number, StatusVerdict>>;
+  /** The answer "this key was used for another request", where its status alone does not say so. */
+  readonly keyReused?: AnswerMark;
+  /** The mark of an answer that the provider stored and gives again under the same key. */
+  readonly replayed?: AnswerMark;
 }
 
 declare const inputOf: unique symbol;

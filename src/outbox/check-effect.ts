@@ -1,0 +1,59 @@
+import { durationMs, type Duration } from "../domain/duration.ts";
+import type { EffectDefinition, Idempotency } from "../domain/effect.ts";
+import { keyTermsProblem } from "../domain/key-life.ts";
+import type { Limits } from "../domain/limits.ts";
+import { verdictProblem } from "../domain/status-verdict.ts";
+import { callMsOf, policyOf } from "./effect-policy.ts";
+import { mergeHeaders } from "./headers.ts";
+import { originProblem } from "./ssrf-guard.ts";
+
+/** Says why an effect cannot work as declared, before anything is owed under it; `undefined` when it can. */
+export function checkEffect(definition: EffectDefinition, limits: Limits): string | undefined {
+  return durationProblem(definition) ?? keyProblem(definition, limits) ?? callProblem(definition, limits);
+}
+
+function durationProblem({ timeout, idempotency, lookup }: EffectDefinition): string | undefined {
+  const keyLifetime = idempotency === "none" ? undefined : idempotency.keyLifetime;
+  const durations: readonly (Duration | undefined)[] = [timeout, keyLifetime, lookup?.settleDelay];
+  for (const text of durations) {
+    if (text === undefined) continue;
+    try {
+      durationMs(text);
+    } catch (error) {
+      return error instanceof Error ? error.message : "a duration cannot be read";
+    }
+  }
+  return undefined;
+}
+
+function keyProblem(definition: EffectDefinition, limits: Limits): string | undefined {
+  const { idempotency, verdicts, keyReused, replayed } = definition;
+  const keyed = idempotency !== "none";
+  const verdict = verdictProblem({ keyed, verdicts, keyReused, replayed });
+  if (verdict !== undefined) return verdict;
+  const { key } = policyOf(definition, limits);
+  if (!keyed || key === null) return undefined;
+  return (
+    placeProblem(idempotency, limits) ??
+    keyTermsProblem(key, { callMs: callMsOf(definition, limits), skewMs: limits.leaseMarginMs })
+  );
+}
+
+function placeProblem(idempotency: Exclude<Idempotency, "none">, limits: Limits): string | undefined {
+  if ("field" in idempotency) return idempotency.field === "" ? "its idempotency field has no name" : undefined;
+  const merged = mergeHeaders({}, { system: { [idempotency.header]: "key" }, bytesMax: limits.headerBytes });
+  return merged.fits ? undefined : `its idempotency header: ${merged.problem}`;
+}
+
+function callProblem(definition: EffectDefinition, limits: Limits): string | undefined {
+  const { allow = [], attemptsMax, concurrency } = definition;
+  const callMs = callMsOf(definition, limits);
+  if (callMs + limits.leaseMarginMs >= limits.leaseMs) {
+    return `its timeout of ${callMs} ms is too long for a lease of ${limits.leaseMs} ms; raise the limit leaseMs with it`;
+  }
+  for (const [name, value] of Object.entries({ attemptsMax, concurrency })) {
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
+      return `its ${name} must be a whole number from 1`;
+  }
+  return allow.map(originProblem).find((problem) => problem !== undefined);
+}
