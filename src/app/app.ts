@@ -12,11 +12,13 @@ import type { Connection } from "../inbox/connection.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
 import { Operator } from "../operator/operator.ts";
+import type { SignedDelivery } from "../providers/sample-delivery.ts";
 import { headersFromFetch } from "../verify/delivery-headers.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
 import { Worker } from "../worker/worker.ts";
+import { trialDelivery, type TrialOptions } from "./trial-delivery.ts";
 
 export type Role = "receiver" | "worker";
 
@@ -58,6 +60,8 @@ export interface App {
   receive(connection: string, delivery: DeliveryInput): Promise<Received>;
   /** The application's own transaction, through the same guards as the webhooks. */
   transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T>;
+  /** Makes a signed delivery as the connection's provider would send it, to try out the way from there to here. */
+  trialDelivery(connection: string, options?: TrialOptions): SignedDelivery;
   /** The operator's verbs; each action is audited under this name. */
   operator(options: { readonly who: string }): Operator;
   /** Adds a subscriber to everything Counterfoil says of itself; the result removes it. */
@@ -80,6 +84,8 @@ export interface Parts {
   readonly problems: readonly string[];
   readonly basePath: string;
   readonly migrate: boolean;
+  /** Secrets by connection, for trial deliveries only; verifying has keys of its own. */
+  readonly secrets: ReadonlyMap<string, readonly (string | undefined)[]>;
 }
 
 export function buildApp(parts: Parts): App {
@@ -171,9 +177,7 @@ class CounterfoilApp implements App {
   }
 
   async receive(connectionId: string, { headers, body }: DeliveryInput): Promise<Received> {
-    const connection = this.connections.get(connectionId);
-    if (connection === undefined)
-      throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot receive: there is no connection "${connectionId}"`);
+    const connection = this.#connection(connectionId);
     const delivery = {
       headers: headersFromFetch(headers instanceof Headers ? headers : new Headers(headers)),
       body: typeof body === "string" ? new TextEncoder().encode(body) : body,
@@ -189,6 +193,12 @@ class CounterfoilApp implements App {
     return transact(runtime, (tx, signals) =>
       runUnit(tx, { scope: { tenant, connection, account, receiptId: null }, runtime, signals }, body),
     );
+  }
+
+  trialDelivery(connectionId: string, options: TrialOptions = {}): SignedDelivery {
+    const { provider } = this.#connection(connectionId);
+    const timestampMs = this.runtime.clock.wallMs();
+    return trialDelivery(provider.rules, this.#parts.secrets.get(connectionId) ?? [], { ...options, timestampMs });
   }
 
   operator({ who }: { readonly who: string }): Operator {
@@ -210,6 +220,12 @@ class CounterfoilApp implements App {
     await this.open();
     await this.runtime.store.transaction(async () => undefined, { waitMs: this.runtime.limits.lockMs });
     return true;
+  }
+
+  #connection(id: string): Connection {
+    const connection = this.connections.get(id);
+    if (connection !== undefined) return connection;
+    throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot deliver: there is no connection "${id}"`);
   }
 
   #assertServable(): void {

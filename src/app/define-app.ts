@@ -82,6 +82,7 @@ export function defineApp(options: AppOptions): App {
     connections: connectionsById(prepared),
     problems: prepared.flatMap(({ problem }) => problem ?? []),
     basePath: basePathOf(options.basePath ?? "/hooks"),
+    secrets: new Map(options.connections.map(({ id, options: { secrets } }) => [id, secrets])),
     migrate: options.migrate ?? !options.store.capabilities.concurrentWriters,
   });
 }

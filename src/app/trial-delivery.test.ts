@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { github } from "../providers/github.ts";
+import { standardWebhooks } from "../providers/standard-webhooks.ts";
+import { stripe } from "../providers/stripe.ts";
+import { headersFromRaw } from "../verify/delivery-headers.ts";
+import { openKeyring, type Keyring } from "../verify/keyring.ts";
+import { verify } from "../verify/verify.ts";
+import { trialDelivery } from "./trial-delivery.ts";
+
+const timestampMs = Date.UTC(2026, 0, 1);
+const secret = "a secret of the tests";
+
+function accepts(keyring: ReturnType<typeof openKeyring>, delivery: ReturnType<typeof trialDelivery>): boolean {
+  const headers = headersFromRaw(Object.entries(delivery.headers).flat());
+  return verify(keyring as Keyring, { headers, body: delivery.body, arrivedAtMs: timestampMs }).kind === "verified";
+}
+
+test("a trial delivery is the provider's first sample, signed so that the connection accepts it", () => {
+  const delivery = trialDelivery(stripe.rules, [undefined, secret], { timestampMs });
+  expect(accepts(openKeyring(stripe.rules.schemes, [secret]), delivery)).toBe(true);
+  expect(JSON.parse(Buffer.from(delivery.body).toString())).toMatchObject({ type: "payment_intent.succeeded" });
+});
+
+test("given bytes go out as they are, with id and type where the provider has them", () => {
+  const body = Buffer.from('{ "ref":  "refs/heads/main" }');
+  const delivery = trialDelivery(github.rules, [secret], { timestampMs, body, type: "push", id: "d-1" });
+  expect(Buffer.from(delivery.body).equals(body)).toBe(true);
+  expect(delivery.headers).toMatchObject({ "x-github-event": "push", "x-github-delivery": "d-1" });
+  expect(accepts(openKeyring(github.rules.schemes, [secret]), delivery)).toBe(true);
+});
+
+test("what cannot be made is refused with what to do", () => {
+  const body = Buffer.from("{}");
+  const publicKey = `whpk_${Buffer.alloc(32, 1).toString("base64")}`;
+  expect(() => trialDelivery(standardWebhooks.rules, [publicKey], { timestampMs })).toThrow(
+    /no secret here can sign as standard-webhooks/,
+  );
+  expect(() => trialDelivery(github.rules, [secret], { timestampMs, body })).toThrow(
+    /type travels in a header; give it/,
+  );
+  expect(() => trialDelivery(stripe.rules, [secret], { timestampMs, body, id: "evt_1" })).toThrow(
+    /id stands in the body that you give/,
+  );
+});
+
+test("a key that only signs serves where the connection has the public one", () => {
+  const signingKey = `whsk_${Buffer.alloc(32, 1).toString("base64")}`;
+  const delivery = trialDelivery(standardWebhooks.rules, [], { timestampMs, secret: signingKey });
+  expect(delivery.headers["webhook-signature"]).toMatch(/^v1a,/);
+});

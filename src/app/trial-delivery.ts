@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import type { FieldSource, ProviderRules } from "../providers/provider-spec.ts";
+import { sampleDelivery, signDelivery, type SignedDelivery } from "../providers/sample-delivery.ts";
+import { canSign } from "../verify/sign.ts";
+
+/** What a trial delivery is to be. */
+export interface TrialOptions {
+  /** Event type. By default the first that the preset has a sample of. */
+  readonly type?: string | undefined;
+  /** Event id. By default a random one. */
+  readonly id?: string | undefined;
+  /** Bytes to send as they are, instead of a sample; where they hold id and type, those stand. */
+  readonly body?: Uint8Array | undefined;
+  /** What to sign with, where the connection itself has a public key only. */
+  readonly secret?: string | undefined;
+}
+
+/**
+ * Makes a delivery as a connection's provider would send it, to try out the way from there to here.
+ *
+ * @throws TypeError when nothing can sign, there is no sample, or an id or type has no place.
+ */
+export function trialDelivery(
+  rules: ProviderRules,
+  secrets: readonly (string | undefined)[],
+  options: TrialOptions & { readonly timestampMs: number },
+): SignedDelivery {
+  const { timestampMs, body, id = `trial_${randomUUID()}` } = options;
+  const secret = signingSecret(rules, options.secret === undefined ? secrets : [options.secret]);
+  if (body === undefined) {
+    const type = options.type ?? Object.keys(rules.samples)[0];
+    if (type === undefined) {
+      throw new TypeError(`Cannot make a trial delivery: ${rules.name} has no samples; give a body`);
+    }
+    return sampleDelivery(rules, { secret, type, id, timestampMs });
+  }
+  const headers = {
+    ...header(rules.identity.id, "id", options.id ?? id),
+    ...header(rules.identity.type, "type", options.type),
+  };
+  assertPlaced(rules, options);
+  return signDelivery(rules, secret, { headers, body, timestampMs });
+}
+
+function signingSecret({ name, schemes }: ProviderRules, secrets: readonly (string | undefined)[]): string {
+  const secret = secrets.find(
+    (one) => one !== undefined && one !== "" && schemes.some((scheme) => canSign(scheme, one)),
+  );
+  if (secret !== undefined) return secret;
+  throw new TypeError(`Cannot make a trial delivery: no secret here can sign as ${name} does; give one that can`);
+}
+
+/** The header that carries a field of the identity, where a header does. */
+function header(
+  source: FieldSource | { readonly from: "derived" },
+  field: string,
+  text: string | undefined,
+): Record<string, string> {
+  if (source.from !== "header") return {};
+  if (text === undefined) {
+    throw new TypeError(`Cannot make a trial delivery: its ${field} travels in a header; give it`);
+  }
+  return { [source.name]: text };
+}
+
+function assertPlaced({ identity }: ProviderRules, options: TrialOptions): void {
+  for (const field of ["id", "type"] as const) {
+    if (options[field] !== undefined && identity[field].from !== "header") {
+      throw new TypeError(
+        `Cannot make a trial delivery: its ${field} stands in the body that you give; change it there`,
+      );
+    }
+  }
+}
