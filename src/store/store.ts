@@ -17,6 +17,7 @@
  * - All instants come from the store's own clock, read once per transaction.
  */
 import type { Instant, Stamp } from "../domain/instant.ts";
+import type { Limits } from "../domain/limits.ts";
 import type {
   Attempt,
   AttemptEnd,
@@ -42,8 +43,12 @@ export interface Capabilities {
 export interface Store {
   readonly kind: string;
   readonly capabilities: Capabilities;
-  /** Opens and checks: settings, version, file system, schema. Rejects with SCHEMA_OUTDATED before a needed migration. */
-  open(): Promise<void>;
+  /**
+   * Opens and checks: settings, version, file system, schema. Rejects with SCHEMA_OUTDATED before a
+   * needed migration; `migrate` and another `open` may follow. The limits are the defaults unless given.
+   */
+  open(limits?: StoreLimits): Promise<void>;
+  /** Lets the transaction under way end, then closes. What is asked afterwards rejects with STORE_UNAVAILABLE. */
   close(): Promise<void>;
   /** Brings the schema up to date under a lock; names what it ran. Harmless when several processes do it at once. */
   migrate(): Promise<readonly string[]>;
@@ -57,6 +62,9 @@ export interface Store {
   /** Reads for operators: short, paged, apart from the write path. */
   readonly reader: StoreReader;
 }
+
+/** The limits that the store itself keeps. */
+export type StoreLimits = Pick<Limits, "deliveriesKept" | "mismatchesKept" | "refusalsKept">;
 
 export interface TransactionOptions {
   readonly waitMs: number;

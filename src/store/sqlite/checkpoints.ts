@@ -1,0 +1,62 @@
+import type { Connection } from "./connection.ts";
+import { sql } from "./statements.ts";
+import type { Turn } from "./turn.ts";
+
+/** Commits between two looks at the log. */
+const commitsPerLook = 16;
+/** A log of this size is copied into the database when nobody waits, and of the second size in any case. */
+const idleBytes = 32 * 1024 * 1024;
+const urgentBytes = 4 * idleBytes;
+
+const measureLog = sql("log.measure", "PRAGMA wal_checkpoint(NOOP)");
+const copyLog = sql("log.copy", "PRAGMA wal_checkpoint(PASSIVE)");
+
+/**
+ * Copies the write-ahead log into the database between transactions, so that no commit pays for it.
+ *
+ * Few, large checkpoints write each page once where many small ones write it again and again; measured
+ * here, that halves the time of a commit. A checkpoint waits for nobody: what a reader still needs is
+ * left for the next one.
+ */
+export class Checkpoints {
+  readonly #turn: Turn;
+  #commits = 0;
+  #asked = false;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  /** Looks at the log now and then; call it after a commit, in its turn. */
+  committed(connection: Connection): void {
+    this.#commits += 1;
+    if (this.#commits % commitsPerLook !== 0 || this.#asked) return;
+    const bytes = logPages(connection) * connection.pageBytes;
+    if (bytes < idleBytes) return;
+    this.#asked = true;
+    setImmediate(() => void this.#copy(connection, bytes >= urgentBytes));
+  }
+
+  async #copy(connection: Connection, urgent: boolean): Promise<void> {
+    try {
+      if (this.#turn.taken && !urgent) return;
+      const release = await this.#turn.take(turnMs);
+      try {
+        if (connection.database.isOpen) connection.statements.own(copyLog).all();
+      } finally {
+        release();
+      }
+    } catch {
+      // A checkpoint that fails loses nothing: the log holds every commit, and the next transaction meets the cause.
+    } finally {
+      this.#asked = false;
+    }
+  }
+}
+
+const turnMs = 60_000;
+
+function logPages(connection: Connection): number {
+  const row = connection.statements.own(measureLog).get() as { readonly log: number } | undefined;
+  return Math.max(0, row?.log ?? 0);
+}

@@ -1,0 +1,111 @@
+/**
+ * Connections to one database file, with the settings that the promises stand on. Each setting is
+ * read back: a setting that SQLite did not take is an error at start, not a lost event later.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { CounterfoilError } from "../../domain/errors.ts";
+import type { Probe } from "../../domain/probe.ts";
+import { storeError } from "./errors.ts";
+import { Statements } from "./statements.ts";
+
+/** A connection and its prepared statements. */
+export interface Connection {
+  readonly database: DatabaseSync;
+  readonly statements: Statements;
+  readonly pageBytes: number;
+}
+
+export interface ConnectOptions {
+  readonly probe?: Probe | undefined;
+  /** Page size of a file that is created; an existing file keeps its own. */
+  readonly pageBytes: number;
+  /** For tests of a full disk: the most pages that the file may have. */
+  readonly pagesMax?: number | undefined;
+}
+
+/** First version without the WAL-reset bug, which could corrupt a file that several processes write. */
+const versionMin = [3, 51, 3] as const;
+
+/**
+ * A log this long is checkpointed by the commit that reaches it. Checkpoints are made between
+ * transactions well before (checkpoint.ts); this bound holds where nobody comes to that.
+ */
+const autoCheckpointPages = 100_000;
+/** A log file that was longer is cut to this when it starts over. */
+const journalBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Opens the connection that writes.
+ *
+ * @throws CounterfoilError STORE_BUSY when another process is just now creating or recovering the
+ * file; STORE_UNAVAILABLE, STORE_CORRUPT or STORE_UNSUPPORTED when it cannot be used.
+ */
+export function connectWriter(path: string, { probe, pageBytes, pagesMax }: ConnectOptions): Connection {
+  return opened(path, { readOnly: false, timeout: 0 }, (database) => {
+    assertVersion(database);
+    database.exec(`PRAGMA page_size = ${pageBytes}`);
+    if (path !== ":memory:") {
+      assertPragma(database, "journal_mode = WAL", "wal");
+      assertPragma(database, "synchronous = FULL", 2);
+      if (process.platform === "darwin") {
+        assertPragma(database, "fullfsync = 1", 1);
+        assertPragma(database, "checkpoint_fullfsync = 1", 1);
+      }
+      database.exec(
+        `PRAGMA journal_size_limit = ${journalBytesMax}; PRAGMA wal_autocheckpoint = ${autoCheckpointPages}`,
+      );
+    }
+    assertPragma(database, "busy_timeout", 0);
+    if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`);
+    return connectionOf(database, probe);
+  });
+}
+
+/** Opens a connection that only reads. */
+export function connectReader(path: string): Connection {
+  return opened(path, { readOnly: true, timeout: 0 }, (database) => connectionOf(database));
+}
+
+function connectionOf(database: DatabaseSync, probe?: Probe): Connection {
+  const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
+  return { database, statements: new Statements(database, probe), pageBytes };
+}
+
+function opened<T>(
+  path: string,
+  options: { readonly readOnly: boolean; readonly timeout: number },
+  prepare: (database: DatabaseSync) => T,
+): T {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, options);
+    return prepare(database);
+  } catch (error) {
+    if (database?.isOpen) database.close();
+    throw storeError(error, "open");
+  }
+}
+
+function assertVersion(database: DatabaseSync): void {
+  const version = String(database.prepare("SELECT sqlite_version() AS version").get()?.["version"]);
+  const parts = version.split(".").map(Number);
+  const difference = versionMin.map((least, index) => (parts[index] ?? 0) - least).find((part) => part !== 0) ?? 0;
+  if (difference >= 0) return;
+  throw new CounterfoilError(
+    "STORE_UNSUPPORTED",
+    `Cannot use SQLite ${version}: versions before ${versionMin.join(".")} can corrupt a file that several processes ` +
+      "write; use a newer Node.js",
+  );
+}
+
+/** Sets a pragma where the text has a value, then reads it back. */
+function assertPragma(database: DatabaseSync, setting: string, expected: string | number): void {
+  const [name = ""] = setting.split(" ");
+  if (name !== setting) database.exec(`PRAGMA ${setting}`);
+  const [value] = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {});
+  if (value === expected) return;
+  throw new CounterfoilError(
+    "STORE_UNSUPPORTED",
+    `Cannot use this database: PRAGMA ${name} is ${String(value)}, needed is ${expected}; use a file on a local disk`,
+  );
+}

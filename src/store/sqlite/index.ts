@@ -1,0 +1,2 @@
+/** `counterfoil/sqlite`: the embedded engine. */
+export { sqlite, type SqliteOptions } from "./sqlite.ts";

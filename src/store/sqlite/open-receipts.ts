@@ -1,0 +1,56 @@
+/** Events that are not decided yet: what is due, and what an arrival makes due. */
+import type { Prerequisite } from "../../domain/outcome.ts";
+import type { OpenReceipt } from "../store.ts";
+import type { Handle } from "./handle.ts";
+import { receiptColumns, toPayload, toReceipt, type PayloadRow, type ReceiptRow } from "./rows.ts";
+import { sql } from "./statements.ts";
+
+// Index counterfoil_receipts_due holds every column of the inner query, so that what is due is sorted
+// without reading rows or bytes; the write lock of the transaction keeps others from taking the same.
+const selectDue = sql(
+  "receipt.due",
+  `SELECT ${receiptColumns}, p.bytes, p.headers
+   FROM (SELECT id FROM counterfoil_receipts
+         WHERE due_at IS NOT NULL AND due_at <= ? AND connection IN (SELECT value FROM json_each(?))
+         ORDER BY rank IS NULL, rank, id LIMIT ?) AS due
+   JOIN counterfoil_receipts AS r ON r.id = due.id
+   LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id
+   ORDER BY r.rank IS NULL, r.rank, r.id`,
+);
+
+/** Open events that are due: ranked ones first, by rank; then by id. */
+export function dueReceipts(
+  handle: Handle,
+  { limit, connections }: { readonly limit: number; readonly connections: readonly string[] },
+): OpenReceipt[] {
+  const rows = handle.statement(selectDue).all(handle.stamp.wallMs, JSON.stringify(connections), limit);
+  return rows.map(toOpenReceipt);
+}
+
+const selectById = sql(
+  "receipt.lock",
+  `SELECT ${receiptColumns}, p.bytes, p.headers FROM counterfoil_receipts AS r
+   LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id WHERE r.id = ?`,
+);
+
+/** One receipt with its bytes; the transaction's write lock is its lock. */
+export function lockReceipt(handle: Handle, id: number): OpenReceipt | undefined {
+  const row = handle.statement(selectById).get(id);
+  return row && toOpenReceipt(row);
+}
+
+// Index counterfoil_receipts_waiting. A time that is earlier already stays.
+const arriveAt = sql(
+  "receipt.arrive",
+  `UPDATE counterfoil_receipts SET due_at = min(coalesce(due_at, ?1), ?1)
+   WHERE tenant = ?2 AND waits_kind = ?3 AND waits_id = ?4`,
+);
+
+/** Makes events due that wait for a name. */
+export function arrive(handle: Handle, tenant: string, name: Prerequisite): number {
+  return Number(handle.statement(arriveAt).run(handle.stamp.wallMs, tenant, name.kind, name.id).changes);
+}
+
+function toOpenReceipt(row: Record<string, unknown>): OpenReceipt {
+  return { receipt: toReceipt(row as unknown as ReceiptRow), payload: toPayload(row as unknown as PayloadRow) };
+}

@@ -1,0 +1,81 @@
+/** Reads of obligations, for operators. */
+import type { Obligation } from "../../domain/obligation.ts";
+import { auditTarget } from "../audit-target.ts";
+import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
+import { deciding } from "./answers.ts";
+import { liveLease } from "./moves.ts";
+import { pageOf, whereSet, type Condition } from "./page.ts";
+import { auditOf } from "./reader-records.ts";
+import type { ReadHandle } from "./reader.ts";
+import {
+  obligationColumns,
+  requestColumns,
+  toAttempt,
+  toObligation,
+  toRequest,
+  type AttemptRow,
+  type ObligationRow,
+  type RequestRow,
+} from "./rows.ts";
+import { sql } from "./statements.ts";
+
+/** A page of obligations, newest first. */
+export function listObligations(handle: ReadHandle, filter: ObligationFilter, page: Page): Obligation[] {
+  const { tenant, state, effect, keyPrefix } = filter;
+  // The second half lets the partial index on what is not done serve; done ones are most rows anyway.
+  const byState = state === "done" ? "o.state = ?" : "o.state = ? AND o.state <> 'done'";
+  const { text, values } = pageOf(page, {
+    from: `SELECT ${obligationColumns} FROM counterfoil_obligations AS o`,
+    id: "o.id",
+    where: [
+      ...whereSet("o.tenant = ?", tenant),
+      ...whereSet(byState, state),
+      ...whereSet("o.effect = ?", effect),
+      ...(keyPrefix === undefined ? [] : [startsWith(keyPrefix)]),
+    ],
+  });
+  const rows = handle.database.prepare(text).all(...values);
+  return rows.map((row) => toObligation(row as unknown as ObligationRow));
+}
+
+/** A range of keys, which an index serves; no byte of UTF-8 text sorts after the last code point. */
+function startsWith(prefix: string): Condition {
+  return { text: "o.operation_key >= ? AND o.operation_key < ?", values: [prefix, `${prefix}\u{10FFFF}`] };
+}
+
+const selectObligation = sql(
+  "read.obligation",
+  `SELECT ${obligationColumns}, ${requestColumns}, o.lease_worker, ${liveLease} AS lease_live
+   FROM counterfoil_obligations AS o JOIN counterfoil_requests AS q ON q.obligation_id = o.id
+   WHERE o.tenant = ?3 AND o.operation_key = ?4`,
+);
+
+const selectAttempts = sql(
+  "read.attempts",
+  "SELECT * FROM counterfoil_attempts WHERE obligation_id = ? ORDER BY fence",
+);
+
+interface DetailRow extends ObligationRow, RequestRow {
+  readonly lease_worker: string | null;
+  readonly lease_live: number | null;
+}
+
+export function readObligation(handle: ReadHandle, tenant: string, operationKey: string): ObligationDetail | undefined {
+  const { bootId, monotonicMs } = handle.stamp();
+  const found = handle.statement(selectObligation).get(bootId, monotonicMs, tenant, operationKey);
+  if (!found) return undefined;
+  const row = found as unknown as DetailRow;
+  return {
+    obligation: toObligation(row),
+    input: row.input,
+    request: toRequest(row),
+    requestDigest: row.request_digest,
+    attempts: handle
+      .statement(selectAttempts)
+      .all(row.id)
+      .map((attempt) => toAttempt(attempt as unknown as AttemptRow)),
+    answer: deciding(handle, row.id),
+    lease: row.lease_worker === null ? null : { worker: row.lease_worker, live: row.lease_live === 1 },
+    audit: auditOf(handle, auditTarget("obligation", row.id)),
+  };
+}

@@ -1,0 +1,86 @@
+/** Reads of receipts, for operators. */
+import type { Payload, Receipt } from "../../domain/receipt.ts";
+import { auditTarget } from "../audit-target.ts";
+import type { Page, ReceiptDetail, ReceiptFilter, RecordedDelivery } from "../reader.ts";
+import { pageOf, whereSet } from "./page.ts";
+import { auditOf } from "./reader-records.ts";
+import type { ReadHandle } from "./reader.ts";
+import {
+  obligationColumns,
+  receiptColumns,
+  toObligation,
+  toPayload,
+  toReceipt,
+  type ObligationRow,
+  type PayloadRow,
+  type ReceiptRow,
+} from "./rows.ts";
+import { sql } from "./statements.ts";
+
+/** A page of receipts, newest first. */
+export function listReceipts(handle: ReadHandle, filter: ReceiptFilter, page: Page): Receipt[] {
+  const { connection, outcome, eventId } = filter;
+  // The second half lets the partial index on the rarer outcomes serve; applied ones are most rows anyway.
+  const byOutcome = outcome === "applied" ? "r.outcome = ?" : "r.outcome = ? AND r.outcome <> 'applied'";
+  const { text, values } = pageOf(page, {
+    from: `SELECT ${receiptColumns} FROM counterfoil_receipts AS r`,
+    id: "r.id",
+    where: [
+      ...whereSet("r.connection = ?", connection),
+      ...whereSet(byOutcome, outcome),
+      ...whereSet("r.event_id = ?", eventId),
+    ],
+  });
+  const rows = handle.database.prepare(text).all(...values);
+  return rows.map((row) => toReceipt(row as unknown as ReceiptRow));
+}
+
+const selectReceipt = sql(
+  "read.receipt",
+  `SELECT ${receiptColumns}, r.waits_kind, r.waits_id, length(p.bytes) AS length,
+     (SELECT count(*) FROM counterfoil_mismatches AS m WHERE m.receipt_id = r.id AND m.open = 1) AS mismatches
+   FROM counterfoil_receipts AS r
+   LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id WHERE r.id = ?`,
+);
+
+const selectRedeliveries = sql(
+  "read.redeliveries",
+  "SELECT at, digest FROM counterfoil_redeliveries WHERE receipt_id = ? ORDER BY delivery",
+);
+
+const selectObligations = sql(
+  "read.receipt-obligations",
+  `SELECT ${obligationColumns} FROM counterfoil_obligations AS o WHERE o.receipt_id = ? ORDER BY o.id`,
+);
+
+interface DetailRow extends ReceiptRow {
+  readonly waits_kind: string | null;
+  readonly waits_id: string | null;
+  readonly length: number | null;
+  readonly mismatches: number;
+}
+
+export function readReceipt(handle: ReadHandle, id: number): ReceiptDetail | undefined {
+  const row = handle.statement(selectReceipt).get(id) as unknown as DetailRow | undefined;
+  if (!row) return undefined;
+  const { waits_kind: kind, waits_id: name, length } = row;
+  return {
+    receipt: toReceipt(row),
+    redeliveries: handle.statement(selectRedeliveries).all(id) as unknown as readonly RecordedDelivery[],
+    mismatches: row.mismatches,
+    waitsFor: kind === null || name === null ? null : { kind, id: name },
+    obligations: handle
+      .statement(selectObligations)
+      .all(id)
+      .map((found) => toObligation(found as unknown as ObligationRow)),
+    bytes: length,
+    audit: auditOf(handle, auditTarget("receipt", id)),
+  };
+}
+
+const selectPayload = sql("read.payload", "SELECT bytes, headers FROM counterfoil_payloads WHERE receipt_id = ?");
+
+export function readPayload(handle: ReadHandle, receiptId: number): Payload | undefined {
+  const row = handle.statement(selectPayload).get(receiptId);
+  return row ? (toPayload(row as unknown as PayloadRow) ?? undefined) : undefined;
+}

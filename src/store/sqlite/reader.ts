@@ -1,0 +1,72 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Stamp } from "../../domain/instant.ts";
+import type { Obligation } from "../../domain/obligation.ts";
+import type { Payload, Receipt } from "../../domain/receipt.ts";
+import type * as Contract from "../reader.ts";
+import type { RefusalFacts } from "../store.ts";
+import { readAttention, readCounts } from "./reader-counts.ts";
+import { listObligations, readObligation } from "./reader-obligations.ts";
+import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
+import { listRefusals, readSnapshot } from "./reader-records.ts";
+import type { Prepared, Sql } from "./statements.ts";
+
+/** What reads work with: one connection, in one read transaction. */
+export interface ReadHandle {
+  readonly statement: (definition: Sql) => Prepared;
+  readonly database: DatabaseSync;
+  readonly stamp: () => Stamp;
+}
+
+/** Runs reads against one state of the database. */
+export type Read = <T>(read: (handle: ReadHandle) => T) => Promise<T>;
+
+/** Rows of one page at most, whatever is asked. */
+const pageMax = 1_000;
+
+export class SqliteReader implements Contract.StoreReader {
+  readonly #read: Read;
+
+  constructor(read: Read) {
+    this.#read = read;
+  }
+
+  counts(): Promise<Contract.Counts> {
+    return this.#read(readCounts);
+  }
+
+  receipts(filter: Contract.ReceiptFilter, page: Contract.Page): Promise<readonly Receipt[]> {
+    return this.#read((handle) => listReceipts(handle, filter, bounded(page)));
+  }
+
+  obligations(filter: Contract.ObligationFilter, page: Contract.Page): Promise<readonly Obligation[]> {
+    return this.#read((handle) => listObligations(handle, filter, bounded(page)));
+  }
+
+  receipt(id: number): Promise<Contract.ReceiptDetail | undefined> {
+    return this.#read((handle) => readReceipt(handle, id));
+  }
+
+  obligation(tenant: string, operationKey: string): Promise<Contract.ObligationDetail | undefined> {
+    return this.#read((handle) => readObligation(handle, tenant, operationKey));
+  }
+
+  payload(receiptId: number): Promise<Payload | undefined> {
+    return this.#read((handle) => readPayload(handle, receiptId));
+  }
+
+  attention(page: { readonly limit: number }): Promise<readonly Contract.Attention[]> {
+    return this.#read((handle) => readAttention(handle, bounded(page).limit));
+  }
+
+  refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]> {
+    return this.#read((handle) => listRefusals(handle, bounded(page).limit));
+  }
+
+  snapshot(key: Parameters<Contract.StoreReader["snapshot"]>[0]): ReturnType<Contract.StoreReader["snapshot"]> {
+    return this.#read((handle) => readSnapshot(handle, key));
+  }
+}
+
+function bounded(page: Contract.Page): Contract.Page {
+  return { ...page, limit: Math.min(page.limit, pageMax) };
+}

@@ -1,0 +1,134 @@
+/** Claiming the keys of events, and what was decided about them. */
+import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
+import type { Handle } from "./handle.ts";
+import { receiptColumns, toReceipt, type ReceiptRow } from "./rows.ts";
+import { sql } from "./statements.ts";
+
+// The unique index on (connection, account, event_id) decides; the write lock was taken at BEGIN.
+const insertReceipt = sql(
+  "receipt.insert",
+  `INSERT INTO counterfoil_receipts (connection, account, event_id, tenant, type, digest, secret_id, outcome, reason,
+     received_at, decided_at, deliveries, tries, version)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 1)
+   ON CONFLICT (connection, account, event_id) DO NOTHING`,
+);
+
+const selectByKey = sql(
+  "receipt.by-key",
+  `SELECT ${receiptColumns} FROM counterfoil_receipts AS r WHERE connection = ? AND account = ? AND event_id = ?`,
+);
+
+const insertPayload = sql(
+  "payload.insert",
+  "INSERT INTO counterfoil_payloads (receipt_id, bytes, headers, expire_at) VALUES (?, ?, ?, ?)",
+);
+
+/** Claims each key in turn: a fresh one is inserted with its bytes, as applied or as a suspect. */
+export function claimReceipts(handle: Handle, drafts: readonly ReceiptDraft[]): ClaimedReceipt[] {
+  return drafts.map((draft) => claimReceipt(handle, draft));
+}
+
+function claimReceipt(handle: Handle, draft: ReceiptDraft): ClaimedReceipt {
+  const { connection, account, eventId, tenant, type, digest, secretId, payload } = draft;
+  const now = handle.stamp.wallMs;
+  const inserted = handle
+    .statement(insertReceipt)
+    .run(connection, account, eventId, tenant, type, digest, secretId, "applied", null, now, now);
+  if (inserted.changes === 0) {
+    const row = handle.statement(selectByKey).get(connection, account, eventId) as unknown as ReceiptRow;
+    return { kind: "known", receipt: toReceipt(row) };
+  }
+  const id = Number(inserted.lastInsertRowid);
+  const original = draft.replay && claimContent(handle, { id, draft, replay: draft.replay });
+  const expireAt = original ? null : now + draft.bytesKeptMs;
+  handle.statement(insertPayload).run(id, payload.bytes, payload.headers, expireAt);
+  if (!original) return { kind: "fresh", id };
+  handle.statement(markSuspect).run(id);
+  return { kind: "replayed", id, original };
+}
+
+const markSuspect = sql("receipt.suspect", "UPDATE counterfoil_receipts SET outcome = 'suspect' WHERE id = ?");
+
+// The primary key of the replays decides; a row whose window has passed is taken over.
+const claimReplay = sql(
+  "replay.claim",
+  `INSERT INTO counterfoil_replays (connection, account, type, digest, receipt_id, at) VALUES (?, ?, ?, ?, ?, ?)
+   ON CONFLICT (connection, account, type, digest) DO UPDATE SET receipt_id = excluded.receipt_id, at = excluded.at
+   WHERE at <= ?`,
+);
+
+const selectOriginal = sql(
+  "replay.original",
+  `SELECT ${receiptColumns} FROM counterfoil_replays AS p JOIN counterfoil_receipts AS r ON r.id = p.receipt_id
+   WHERE p.connection = ? AND p.account = ? AND p.type = ? AND p.digest = ?`,
+);
+
+/** Takes the content for this receipt; gives the receipt that has it, where it is another's inside the window. */
+function claimContent(
+  handle: Handle,
+  { id, draft, replay }: { id: number; draft: ReceiptDraft; replay: NonNullable<ReceiptDraft["replay"]> },
+): ReturnType<typeof toReceipt> | undefined {
+  const { connection, account, type } = draft;
+  const now = handle.stamp.wallMs;
+  const taken = handle
+    .statement(claimReplay)
+    .run(connection, account, type, replay.digest, id, now, now - replay.windowMs);
+  if (taken.changes === 1) return undefined;
+  const row = handle.statement(selectOriginal).get(connection, account, type, replay.digest);
+  return toReceipt(row as unknown as ReceiptRow);
+}
+
+// By primary key, under the version that the decision was made on.
+const settleReceipt = sql(
+  "receipt.settle",
+  `UPDATE counterfoil_receipts SET outcome = ?, reason = ?, tries = ?, due_at = ?, deadline_at = ?, rank = ?,
+     waits_kind = ?, waits_id = ?, decided_at = ?, tenant = coalesce(?, tenant), type = coalesce(?, type),
+     version = version + 1
+   WHERE id = ? AND version = ?`,
+);
+
+const expirePayload = sql("payload.expire", "UPDATE counterfoil_payloads SET expire_at = ? WHERE receipt_id = ?");
+const removePayload = sql("payload.remove", "DELETE FROM counterfoil_payloads WHERE receipt_id = ?");
+const removeMismatches = sql("mismatch.remove", "DELETE FROM counterfoil_mismatches WHERE receipt_id = ?");
+
+/** Writes decisions; `false` where someone else decided first. */
+export function settleReceipts(handle: Handle, settled: readonly SettledReceipt[]): boolean[] {
+  return settled.map((decision) => {
+    const { id, outcome, reason, tries, dueAt, deadlineAt, rank, waitsFor, identity, version, bytesExpireAt } =
+      decision;
+    const written = handle
+      .statement(settleReceipt)
+      .run(
+        outcome,
+        reason,
+        tries,
+        dueAt,
+        deadlineAt,
+        rank,
+        waitsFor?.kind ?? null,
+        waitsFor?.id ?? null,
+        handle.stamp.wallMs,
+        identity?.tenant ?? null,
+        identity?.type ?? null,
+        id,
+        version,
+      );
+    if (written.changes !== 1) return false;
+    if (bytesExpireAt === "now") handle.statement(removePayload).run(id);
+    else handle.statement(expirePayload).run(bytesExpireAt, id);
+    return true;
+  });
+}
+
+const removeReceipt = sql("receipt.remove", "DELETE FROM counterfoil_receipts WHERE id = ?");
+const removeReplay = sql("replay.remove", "DELETE FROM counterfoil_replays WHERE receipt_id = ?");
+
+/** Undoes claims of this transaction, so that the sender's next try is fresh. */
+export function discardReceipts(handle: Handle, ids: readonly number[]): void {
+  for (const id of ids) {
+    handle.statement(removePayload).run(id);
+    handle.statement(removeMismatches).run(id);
+    handle.statement(removeReplay).run(id);
+    handle.statement(removeReceipt).run(id);
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Refuses users' statements that would control the transaction or the connection. SQLite's own
+ * authorizer decides, on the parsed statement, so that no spelling passes.
+ *
+ * Setting an authorizer makes SQLite prepare every cached statement anew, so it is set only while a
+ * text is seen for the first time; what it said depends on the text alone and is remembered.
+ */
+import { constants, type DatabaseSync } from "node:sqlite";
+
+const denied: ReadonlySet<number> = new Set([
+  constants.SQLITE_TRANSACTION,
+  constants.SQLITE_SAVEPOINT,
+  constants.SQLITE_ATTACH,
+  constants.SQLITE_DETACH,
+  constants.SQLITE_PRAGMA,
+]);
+
+const writing: ReadonlySet<number> = new Set([
+  constants.SQLITE_INSERT,
+  constants.SQLITE_UPDATE,
+  constants.SQLITE_DELETE,
+]);
+
+/** What the guard learned of a text. */
+export interface Approval {
+  /** It changes rows, so that rows it gives back are rows it changed. */
+  readonly writes: boolean;
+}
+
+const rememberedMax = 1_000;
+
+export class StatementGuard {
+  readonly #database: DatabaseSync;
+  readonly #approved: Map<string, Approval> = new Map();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** Runs what prepares or executes a user's text; SQLite's AUTH error comes out where it is refused. */
+  approve<T>(text: string, prepare: () => T): { readonly value: T; readonly approval: Approval } {
+    const known = this.#approved.get(text);
+    if (known) return { value: prepare(), approval: known };
+    let writes = false;
+    this.#database.setAuthorizer((action) => {
+      if (writing.has(action)) writes = true;
+      return denied.has(action) ? constants.SQLITE_DENY : constants.SQLITE_OK;
+    });
+    try {
+      const value = prepare();
+      const approval = { writes };
+      if (this.#approved.size >= rememberedMax) this.#approved.clear();
+      this.#approved.set(text, approval);
+      return { value, approval };
+    } finally {
+      this.#database.setAuthorizer(null);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/** Prepared statements of one connection: the engine's own, by their definition, and users', by their text. */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Probe } from "../../domain/probe.ts";
+import { StatementGuard } from "./statement-guard.ts";
+
+/** A statement of the engine's own: its name for crash points, and its text. */
+export interface Sql {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Names a statement once, at module level; its identity is the key of its prepared form. */
+export function sql(name: string, text: string): Sql {
+  return { name, text };
+}
+
+export type Value = null | number | bigint | string | Uint8Array;
+
+/** What the engine uses of a prepared statement. */
+export interface Prepared {
+  run(...values: Value[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
+  get(...values: Value[]): Record<string, unknown> | undefined;
+  all(...values: Value[]): Record<string, unknown>[];
+}
+
+/** A user's statement, ready to run. */
+export interface UserStatement {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+  readonly writes: boolean;
+}
+
+const userStatementsMax = 500;
+
+export class Statements {
+  readonly #database: DatabaseSync;
+  readonly #probe: Probe | undefined;
+  readonly guard: StatementGuard;
+  readonly #own: Map<Sql, Prepared> = new Map();
+  readonly #byTemplate: WeakMap<TemplateStringsArray, UserStatement> = new WeakMap();
+  readonly #byText: Map<string, UserStatement> = new Map();
+
+  constructor(database: DatabaseSync, probe?: Probe) {
+    this.#database = database;
+    this.#probe = probe;
+    this.guard = new StatementGuard(database);
+  }
+
+  own(definition: Sql): Prepared {
+    const known = this.#own.get(definition);
+    if (known) return known;
+    const statement = this.#database.prepare(definition.text) as Prepared;
+    const prepared = this.#probe ? probed(statement, { name: definition.name, probe: this.#probe }) : statement;
+    this.#own.set(definition, prepared);
+    return prepared;
+  }
+
+  /** A template's statement; the template itself is the key, so that no text is built on a later call. */
+  template(template: TemplateStringsArray): UserStatement {
+    const known = this.#byTemplate.get(template);
+    if (known) return known;
+    const statement = this.text(template.join("?"));
+    this.#byTemplate.set(template, statement);
+    return statement;
+  }
+
+  text(text: string): UserStatement {
+    const known = this.#byText.get(text);
+    if (known) return known;
+    const { value, approval } = this.guard.approve(text, () => this.#database.prepare(text));
+    value.setReadBigInts(true);
+    const statement = { statement: value, returnsRows: value.columns().length > 0, writes: approval.writes };
+    if (this.#byText.size >= userStatementsMax) this.#byText.clear();
+    this.#byText.set(text, statement);
+    return statement;
+  }
+
+  /** Reports a step to the probe, before and after. */
+  step<T>(name: string, run: () => T): T {
+    return this.#probe ? probedCall(run, { name, probe: this.#probe }) : run();
+  }
+}
+
+interface Probed {
+  readonly name: string;
+  readonly probe: Probe;
+}
+
+function probed(statement: Prepared, by: Probed): Prepared {
+  return {
+    run: (...values) => probedCall(() => statement.run(...values), by),
+    get: (...values) => probedCall(() => statement.get(...values), by),
+    all: (...values) => probedCall(() => statement.all(...values), by),
+  };
+}
+
+function probedCall<T>(run: () => T, { name, probe }: Probed): T {
+  probe(`sqlite.${name}:before`);
+  const value = run();
+  probe(`sqlite.${name}:after`);
+  return value;
+}

@@ -1,0 +1,197 @@
+/**
+ * The embedded engine: one connection that writes, owned by this object, one that only reads, and any
+ * number of other processes on the same file.
+ *
+ * A write transaction waits its turn among those of this process, then for the lock of the file. It
+ * takes that lock at BEGIN, so that no statement inside can meet another writer. After an error that
+ * makes the connection doubtful it is closed, and the next transaction opens it anew: the store goes
+ * on by itself once the cause is gone.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../../domain/clock.ts";
+import { CounterfoilError } from "../../domain/errors.ts";
+import type { Stamp } from "../../domain/instant.ts";
+import { defaults } from "../../domain/limits.ts";
+import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
+import { Checkpoints } from "./checkpoints.ts";
+import type { Connection } from "./connection.ts";
+import { Connections, type FileOptions } from "./connections.ts";
+import { storeError, type Doing } from "./errors.ts";
+import { assertSchema, knownMigrations, migrateSchema, type Migration } from "./migrations.ts";
+import { SqliteReader, type ReadHandle } from "./reader.ts";
+import { Scopes } from "./scopes.ts";
+import { sql, type Sql } from "./statements.ts";
+import { SqliteTransaction } from "./transaction.ts";
+import { Turn } from "./turn.ts";
+import { untilFree } from "./until-free.ts";
+
+export interface StoreOptions extends FileOptions {
+  readonly clock: Clock;
+  /** For tests: other migrations than the package's own. */
+  readonly migrations?: readonly Migration[] | undefined;
+}
+
+const begin = sql("begin", "BEGIN IMMEDIATE");
+const commit = sql("commit", "COMMIT");
+const rollback = sql("rollback", "ROLLBACK");
+const beginRead = sql("read.begin", "BEGIN");
+const endRead = sql("read.end", "COMMIT");
+
+/** Longest wait of `open`, `migrate`, `close` and reads in memory for others. */
+const patienceMs = 30_000;
+
+export class SqliteStore implements Store {
+  readonly kind = "sqlite";
+  readonly capabilities: Capabilities = { concurrentWriters: false, handlersSettleAtOnce: true };
+  readonly reader: SqliteReader = new SqliteReader((read) => this.#read(read));
+  readonly #clock: Clock;
+  readonly #migrations: readonly Migration[];
+  readonly #connections: Connections;
+  readonly #turn: Turn = new Turn();
+  readonly #checkpoints: Checkpoints = new Checkpoints(this.#turn);
+  readonly #inside: AsyncLocalStorage<Scopes> = new AsyncLocalStorage();
+  #limits: StoreLimits = defaults;
+  #isOpen = false;
+  /** The connection whose schema was found right. */
+  #checked: Connection | undefined;
+
+  constructor(options: StoreOptions) {
+    this.#clock = options.clock;
+    this.#migrations = options.migrations ?? knownMigrations();
+    this.#connections = new Connections(options);
+  }
+
+  async open(limits: StoreLimits = defaults): Promise<void> {
+    this.#limits = limits;
+    await this.#inTurn(patienceMs, async (deadlineMs) => {
+      this.#assertSchema(await this.#connections.writer(deadlineMs));
+      this.#isOpen = true;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(patienceMs, async () => {
+      this.#isOpen = false;
+      this.#connections.close();
+    });
+  }
+
+  async migrate(): Promise<readonly string[]> {
+    return this.#inTurn(patienceMs, async (deadlineMs) => {
+      const connection = await this.#connections.writer(deadlineMs);
+      const options = { known: this.#migrations, now: this.#clock.wallMs() };
+      return this.#locked(connection, { deadlineMs, run: async () => migrateSchema(connection, options) });
+    });
+  }
+
+  async transaction<T>(body: (tx: StoreTx) => Promise<T>, { waitMs }: TransactionOptions): Promise<T> {
+    if (this.#inside.getStore()?.isOpen) {
+      const message = "Cannot begin a transaction inside another of the same store: use the one that is open";
+      throw new CounterfoilError("TRANSACTION_CONTROL", message);
+    }
+    return this.#inTurn(waitMs, async (deadlineMs) => {
+      this.#assertOpen();
+      const connection = await this.#connections.writer(deadlineMs);
+      if (this.#checked !== connection) this.#assertSchema(connection);
+      const run = (): Promise<T> => {
+        const scopes = new Scopes(connection);
+        const tx = new SqliteTransaction(connection, { scopes, stamp: this.#stamp(), limits: this.#limits });
+        return this.#inside.run(scopes, () => scopes.transaction(() => body(tx)));
+      };
+      const value = await this.#locked(connection, { deadlineMs, run });
+      this.#checkpoints.committed(connection);
+      return value;
+    });
+  }
+
+  /** One transaction of the writing connection: BEGIN once the file's lock is free, then COMMIT or ROLLBACK. */
+  async #locked<T>(
+    connection: Connection,
+    { deadlineMs, run }: { readonly deadlineMs: number; readonly run: () => Promise<T> },
+  ): Promise<T> {
+    await untilFree(() => control(connection, begin, "begin"), deadlineMs);
+    let value: T;
+    try {
+      value = await run();
+    } catch (error) {
+      if (connection.database.isTransaction) control(connection, rollback, "rollback");
+      throw error;
+    }
+    try {
+      control(connection, commit, "commit");
+    } catch (error) {
+      if (connection.database.isTransaction) control(connection, rollback, "rollback");
+      throw error;
+    }
+    return value;
+  }
+
+  async #inTurn<T>(waitMs: number, run: (deadlineMs: number) => Promise<T>): Promise<T> {
+    const deadlineMs = performance.now() + waitMs;
+    const release = await this.#turn.take(waitMs);
+    try {
+      return await run(deadlineMs);
+    } catch (error) {
+      this.#connections.doubt(error);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Reads from one state of the database; in memory there is one connection only, so that reads take turns. */
+  async #read<T>(read: (handle: ReadHandle) => T): Promise<T> {
+    this.#assertOpen();
+    if (this.#connections.isMemory) {
+      return this.#inTurn(patienceMs, async (deadlineMs) =>
+        this.#readFrom(await this.#connections.writer(deadlineMs), read),
+      );
+    }
+    try {
+      return this.#readFrom(this.#connections.reader(), read);
+    } catch (error) {
+      this.#connections.doubtReader(error);
+      throw error;
+    }
+  }
+
+  #readFrom<T>(connection: Connection, read: (handle: ReadHandle) => T): T {
+    const { database, statements } = connection;
+    control(connection, beginRead, "begin");
+    try {
+      const stamp = (): Stamp => this.#stamp();
+      return read({ statement: (definition) => statements.own(definition), database, stamp });
+    } catch (error) {
+      throw storeError(error, "statement");
+    } finally {
+      if (database.isTransaction) control(connection, endRead, "commit");
+    }
+  }
+
+  #stamp(): Stamp {
+    const { bootId } = this.#clock;
+    return { wallMs: Math.floor(this.#clock.wallMs()), monotonicMs: Math.floor(this.#clock.monotonicMs()), bootId };
+  }
+
+  #assertOpen(): void {
+    if (this.#isOpen) return;
+    throw new CounterfoilError("STORE_UNAVAILABLE", "Cannot use the store: it is not open; call open() first");
+  }
+
+  #assertSchema(connection: Connection): void {
+    try {
+      assertSchema(connection, this.#migrations);
+    } catch (error) {
+      throw storeError(error, "open");
+    }
+    this.#checked = connection;
+  }
+}
+
+function control(connection: Connection, definition: Sql, doing: Doing): void {
+  try {
+    connection.statements.own(definition).run();
+  } catch (error) {
+    throw storeError(error, doing);
+  }
+}

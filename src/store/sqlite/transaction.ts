@@ -1,0 +1,160 @@
+import type { Stamp } from "../../domain/instant.ts";
+import type { Prerequisite } from "../../domain/outcome.ts";
+import type { SqlResult, SqlValue } from "../../domain/sql.ts";
+import type * as Contract from "../store.ts";
+import { evidence } from "./answers.ts";
+import { claimObligations, dueLanes } from "./claims.ts";
+import type { Connection } from "./connection.ts";
+import type { Handle } from "./handle.ts";
+import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
+import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
+import { arrive, dueReceipts, lockReceipt } from "./open-receipts.ts";
+import { claimReceipts, discardReceipts, settleReceipts } from "./receipts.ts";
+import { recordRefusals, writeAudit, writeSnapshot } from "./records.ts";
+import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
+import type { Scopes } from "./scopes.ts";
+import type { UserStatement } from "./statements.ts";
+import { bindValues, readRows } from "./values.ts";
+
+type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
+
+/** An open transaction: each method runs its topic's statements at once, inside the innermost scope. */
+export class SqliteTransaction implements Contract.StoreTx {
+  readonly stamp: Stamp;
+  readonly now: number;
+  readonly #scopes: Scopes;
+  readonly #connection: Connection;
+  readonly #handle: Handle;
+
+  constructor(
+    connection: Connection,
+    {
+      scopes,
+      stamp,
+      limits,
+    }: { readonly scopes: Scopes; readonly stamp: Stamp; readonly limits: Contract.StoreLimits },
+  ) {
+    this.stamp = stamp;
+    this.now = stamp.wallMs;
+    this.#scopes = scopes;
+    this.#connection = connection;
+    this.#handle = { statement: (definition) => connection.statements.own(definition), stamp, limits };
+  }
+
+  get native(): unknown {
+    return this.#scopes.native;
+  }
+
+  attempt<T>(body: () => Promise<T>): Promise<T> {
+    return this.#scopes.attempt(body);
+  }
+
+  async query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
+    return this.#scopes.use(() => this.#runUser(this.#connection.statements.template(text), values));
+  }
+
+  async run(text: string, values: readonly SqlValue[]): Promise<Rows> {
+    return this.#scopes.use(() => this.#runUser(this.#connection.statements.text(text), values));
+  }
+
+  #runUser({ statement, returnsRows, writes }: UserStatement, values: readonly SqlValue[]): Rows {
+    const bound = bindValues(values);
+    return this.#connection.statements.step("query", () => {
+      if (!returnsRows) return withChanges([], Number(statement.run(...bound).changes));
+      const rows = readRows(statement.all(...bound) as Record<string, SqlValue>[]);
+      return withChanges(rows, writes ? rows.length : 0);
+    });
+  }
+
+  async claimReceipts(drafts: readonly Contract.ReceiptDraft[]): Promise<readonly Contract.ClaimedReceipt[]> {
+    return this.#scopes.use(() => claimReceipts(this.#handle, drafts));
+  }
+
+  async settleReceipts(settled: readonly Contract.SettledReceipt[]): Promise<readonly boolean[]> {
+    return this.#scopes.use(() => settleReceipts(this.#handle, settled));
+  }
+
+  async discardReceipts(ids: readonly number[]): Promise<void> {
+    this.#scopes.use(() => discardReceipts(this.#handle, ids));
+  }
+
+  async recordRedeliveries(redeliveries: readonly Contract.Redelivery[]): Promise<void> {
+    this.#scopes.use(() => recordRedeliveries(this.#handle, redeliveries));
+  }
+
+  async acknowledgeMismatches(receiptId: number): Promise<number> {
+    return this.#scopes.use(() => acknowledgeMismatches(this.#handle, receiptId));
+  }
+
+  async dueReceipts(options: {
+    readonly limit: number;
+    readonly connections: readonly string[];
+  }): Promise<readonly Contract.OpenReceipt[]> {
+    return this.#scopes.use(() => dueReceipts(this.#handle, options));
+  }
+
+  async lockReceipt(id: number): Promise<Contract.OpenReceipt | undefined> {
+    return this.#scopes.use(() => lockReceipt(this.#handle, id));
+  }
+
+  /** Nothing to lock: one writer at a time sees every park and every arrival. */
+  async lockNames(_tenant: string, _names: readonly Prerequisite[]): Promise<void> {
+    this.#scopes.use(() => undefined);
+  }
+
+  async arrive(tenant: string, name: Prerequisite): Promise<number> {
+    return this.#scopes.use(() => arrive(this.#handle, tenant, name));
+  }
+
+  async owe(drafts: readonly Contract.ObligationDraft[]): Promise<readonly Contract.OwedObligation[]> {
+    return this.#scopes.use(() => oweObligations(this.#handle, drafts));
+  }
+
+  async dueLanes(): Promise<readonly Contract.Lane[]> {
+    return this.#scopes.use(() => dueLanes(this.#handle));
+  }
+
+  async claim(options: Parameters<Contract.ObligationWrites["claim"]>[0]): Promise<readonly Contract.Claim[]> {
+    return this.#scopes.use(() => claimObligations(this.#handle, options));
+  }
+
+  async renew(held: Parameters<Contract.ObligationWrites["renew"]>[0], leaseMs: number): Promise<readonly boolean[]> {
+    return this.#scopes.use(() => renewLeases(this.#handle, held, leaseMs));
+  }
+
+  async move(moves: readonly Contract.Move[]): Promise<readonly boolean[]> {
+    return this.#scopes.use(() => moveObligations(this.#handle, moves));
+  }
+
+  async expiredLeases(limit: number): ReturnType<Contract.ObligationWrites["expiredLeases"]> {
+    return this.#scopes.use(() => expiredLeases(this.#handle, limit));
+  }
+
+  async evidence(obligationIds: readonly number[]): ReturnType<Contract.ObligationWrites["evidence"]> {
+    return this.#scopes.use(() => evidence(this.#handle, obligationIds));
+  }
+
+  async lockObligation(tenant: string, operationKey: string): ReturnType<Contract.ObligationWrites["lockObligation"]> {
+    return this.#scopes.use(() => lockObligation(this.#handle, tenant, operationKey));
+  }
+
+  async pauseDestination(destination: string, reason: string | null): Promise<void> {
+    this.#scopes.use(() => pauseDestination(this.#handle, destination, reason));
+  }
+
+  async snapshot(draft: Contract.SnapshotDraft): ReturnType<Contract.StateWrites["snapshot"]> {
+    return this.#scopes.use(() => writeSnapshot(this.#handle, draft));
+  }
+
+  async audit(entry: Contract.AuditEntry): Promise<void> {
+    this.#scopes.use(() => writeAudit(this.#handle, entry));
+  }
+
+  async recordRefusals(refusals: readonly Contract.RefusalFacts[]): Promise<void> {
+    this.#scopes.use(() => recordRefusals(this.#handle, refusals));
+  }
+}
+
+function withChanges(rows: Record<string, SqlValue>[], changes: number): Rows {
+  return Object.assign(rows, { changes });
+}
