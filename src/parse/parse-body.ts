@@ -83,7 +83,8 @@ export class ParsedBody {
     if (typeof value === "string") return value;
     if (typeof value !== "number") return undefined;
     const [findings, node] = this.#locate(path);
-    return findings.textAt(node, this.#reading.text);
+    // An array's length is an own number too, but it does not stand in the text.
+    return findings.textAt(node, this.#reading.text) || undefined;
   }
 
   #locate(path: JsonPath): readonly [Findings, PlanNode] {

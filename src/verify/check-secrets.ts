@@ -19,7 +19,7 @@ const placeholders = new Set(
     "your-secret your_secret yoursecret your-webhook-secret your_webhook_secret"
   ).split(" "),
 );
-const templates = /^(?:<.*>|\$\{.*\}|\{\{.*\}\}|(?:whsec_)?(.)\1*|whsec_(?:\.{3}|…)?)$/u;
+const templates = /^(?:<.*>|\[object object\]|\$\{.*\}|\{\{.*\}\}|(?:whsec_)?(.)\1*|whsec_(?:\.{3}|…)?)$/u;
 
 /**
  * Checks what the configuration gives as secrets. `undefined` entries are skipped, so that the second

@@ -32,9 +32,10 @@ export function readSignatures(
   let entries = 0;
   for (const header of scheme.headers) {
     const value = headers.get(header);
-    if (value === undefined || value.trim() === "") continue;
-    if (headers.count(header) > 1 || isMerged(scheme.grammar, value)) return "ambiguous_header";
+    if (value === undefined) continue;
     if (value.length > headerCharsMax) return "malformed_signature";
+    if (value.trim() === "") continue;
+    if (headers.count(header) > 1 || isMerged(scheme.grammar, value)) return "ambiguous_header";
     for (const [name, text] of split(scheme.grammar, value)) {
       if (name === timestampPair(scheme)) timestamps.push(text);
       else if (++entries > signaturesMax) return "too_many_signatures";
