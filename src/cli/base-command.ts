@@ -1,0 +1,90 @@
+import { userInfo } from "node:os";
+import { Command, InvalidArgumentError } from "commander";
+import type { App } from "../app/app.ts";
+import type { Operator } from "../operator/operator.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { loadApp } from "./load-app.ts";
+
+/** What every command says of itself. */
+export interface CommandText {
+  readonly name: string;
+  /** One line, without a full stop. */
+  readonly summary: string;
+  /** More, where a line is not enough. */
+  readonly details?: string;
+  /** Whole command lines, without the program's name. */
+  readonly examples: readonly string[];
+}
+
+/** Options of every command. */
+export interface SharedOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+/** Options of every command that acts. */
+export interface ActingOptions extends SharedOptions {
+  readonly who: string;
+  readonly why?: string;
+}
+
+/** A command with the options and the help that all have. */
+export function baseCommand({ name, summary, details, examples }: CommandText): Command {
+  const lines = examples.map((example) => `  $ counterfoil ${example}`).join("\n");
+  return new Command(name)
+    .summary(summary)
+    .description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
+    .option("-c, --config <file>", "configuration file (default: counterfoil.config.ts, .js or .mjs in this folder)")
+    .option("--json", "print JSON instead of text")
+    .addHelpText("after", `\nExamples:\n${lines}\n\nExit codes: ${exitCodeText}; see counterfoil --help.`);
+}
+
+const exitCodeText = Object.entries(exitCodes)
+  .map(([name, { code }]) => `${code} ${name}`)
+  .join(", ");
+
+/** Adds the options of a command that acts: in whose name, and why. */
+export function acting(command: Command): Command {
+  return command
+    .option("--who <name>", "whose name the audit carries (default: $COUNTERFOIL_WHO, else your login)")
+    .option("--why <text>", "why, for the audit");
+}
+
+/** Loads the configuration, opens the store, and closes it again whatever happens. */
+export async function withApp<T>({ config }: SharedOptions, use: (app: App) => Promise<T>): Promise<T> {
+  const app = await loadApp(config);
+  try {
+    await app.open();
+    return await use(app);
+  } finally {
+    await app.stop();
+  }
+}
+
+/** As {@link withApp}, acting or looking in the operator's name. */
+export function withOperator<T>(
+  options: SharedOptions & Partial<ActingOptions>,
+  use: (operator: Operator) => Promise<T>,
+): Promise<T> {
+  return withApp(options, (app) =>
+    use(app.operator({ who: options.who ?? process.env["COUNTERFOIL_WHO"] ?? login() })),
+  );
+}
+
+function login(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+/** Reads a whole number from 0 of an option or argument. */
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) {
+    throw new InvalidArgumentError("It must be a whole number.");
+  }
+  return number;
+}

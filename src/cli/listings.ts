@@ -1,0 +1,87 @@
+/** What `list` can list: how each kind is read, and which columns its text has. JSON has every field. */
+import type { ObligationState } from "../domain/obligation.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Operator } from "../operator/operator.ts";
+import type { Attention } from "../store/reader.ts";
+import { obligationRecord, receiptRecord, refusalRecord, type ShownRecord } from "./records.ts";
+
+/** Filters and page of a list, as the command line gives them. */
+export interface ListOptions {
+  readonly connection?: string;
+  readonly event?: string;
+  readonly outcome?: Outcome;
+  readonly tenant?: string;
+  readonly effect?: string;
+  readonly key?: string;
+  readonly state?: ObligationState;
+  readonly limit: number;
+  readonly before?: number;
+}
+
+export type ListFilter = Exclude<keyof ListOptions, "limit">;
+
+export interface Listing {
+  readonly filters: readonly ListFilter[];
+  readonly columns: readonly string[];
+  readonly read: (operator: Operator, options: ListOptions) => Promise<readonly ShownRecord[]>;
+}
+
+export const listings: Readonly<Record<string, Listing>> = {
+  attention: {
+    filters: [],
+    columns: ["kind", "id", "name", "state", "reason"],
+    read: async (operator, { limit }) => (await operator.attention({ limit })).map(attentionRecord),
+  },
+  receipts: receipts(),
+  held: receipts("held"),
+  parked: receipts("parked"),
+  conflicts: receipts("conflict"),
+  quarantined: receipts("quarantined"),
+  suspects: receipts("suspect"),
+  obligations: obligations(),
+  stuck: obligations("stuck"),
+  uncertain: obligations("uncertain"),
+  refusals: {
+    filters: [],
+    columns: ["at", "connection", "cause", "facts"],
+    read: async (operator, { limit }) => (await operator.refusals({ limit })).map(refusalRecord),
+  },
+};
+
+function receipts(only?: Outcome): Listing {
+  return {
+    filters: ["connection", "event", "before", ...(only ? [] : (["outcome"] as const))],
+    columns: ["id", "connection", "eventId", "type", "outcome", "receivedAt", "deliveries", "reason"],
+    read: async (operator, { connection, event, outcome = only, limit, before }) =>
+      (await operator.receipts({ connection, outcome, eventId: event }, { limit, before })).map(receiptRecord),
+  };
+}
+
+function obligations(only?: ObligationState): Listing {
+  return {
+    filters: ["tenant", "effect", "key", "before", ...(only ? [] : (["state"] as const))],
+    columns: ["id", "tenant", "operationKey", "effect", "state", "reached", "dueAt", "fence", "reason"],
+    read: async (operator, { tenant, effect, key, state = only, limit, before }) =>
+      (await operator.obligations({ tenant, effect, keyPrefix: key, state }, { limit, before })).map(obligationRecord),
+  };
+}
+
+function attentionRecord(item: Attention): ShownRecord {
+  switch (item.kind) {
+    case "obligation": {
+      const { id, tenant, operationKey, state, reason } = item.obligation;
+      return { kind: item.kind, id, name: `${tenant} ${operationKey}`, state, reason, tenant, operationKey };
+    }
+    case "receipt": {
+      const { id, connection, account, eventId, outcome, reason } = item.receipt;
+      const { mismatches } = item;
+      const why = mismatches === 0 ? reason : `${mismatches} with other content${reason === null ? "" : `; ${reason}`}`;
+      const name = `${connection} ${eventId}`;
+      return { kind: item.kind, id, name, state: outcome, reason: why, connection, account, eventId, mismatches };
+    }
+    case "destination":
+      return { kind: item.kind, id: null, name: item.destination, state: "paused", reason: item.reason };
+    default:
+      throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
+  }
+}

@@ -1,0 +1,83 @@
+import type { ObligationReport } from "../operator/operator-reads.ts";
+import { inertText } from "./inert-text.ts";
+import { attemptRecord, auditRecord, obligationRecord } from "./records.ts";
+import {
+  auditSection,
+  bytesJson,
+  bytesText,
+  nextJson,
+  nextText,
+  type Report,
+  rowsText,
+  sectionsText,
+} from "./report.ts";
+import { recordText } from "./table.ts";
+
+const attemptColumns = ["fence", "kind", "generation", "startedAt", "endedAt", "verdict", "phase", "status", "cause"];
+
+/** What is known of an obligation; URL, bodies and input, which hold payload, only where they are asked for. */
+export function obligationReport(report: ObligationReport, withPayload: boolean): Report {
+  const { request, requestDigest, answer, lease, key, next, audit } = report;
+  const obligation = obligationRecord(report.obligation);
+  const attempts = report.attempts.map(attemptRecord);
+  const { destination } = report.obligation;
+  const bytes = request.body?.length ?? 0;
+  const json = {
+    obligation,
+    key,
+    lease,
+    next: nextJson(next),
+    request: {
+      method: request.method,
+      destination,
+      bytes,
+      digest: requestDigest,
+      ...(withPayload && {
+        url: request.url,
+        body: bytesJson(request.body),
+      }),
+    },
+    ...(withPayload && { input: JSON.parse(report.input) as unknown }),
+    answer: answer && {
+      status: answer.status,
+      bytes: answer.body.length,
+      truncated: answer.truncated,
+      ...(withPayload && { body: bytesJson(answer.body) }),
+    },
+    attempts,
+    audit: audit.map(auditRecord),
+  };
+  const text = sectionsText([
+    [
+      "",
+      recordText({
+        ...obligation,
+        request: `${request.method} ${destination}, ${bytes} bytes`,
+        digest: requestDigest,
+        key: keyText(report),
+        lease: lease && `${lease.worker}${lease.live ? "" : " (ended)"}`,
+        next: nextText(next),
+      }),
+    ],
+    ["Attempts", rowsText(attemptColumns, attempts)],
+    auditSection(audit),
+    ["Request", withPayload ? `${inertText(`${request.method} ${request.url}`)}\n${bytesText(request.body)}` : ""],
+    ["Answer", withPayload && answer ? `${answer.status}\n${bytesText(answer.body)}` : ""],
+  ]);
+  return { json, text };
+}
+
+function keyText({ key, obligation }: ObligationReport): string {
+  switch (key.kind) {
+    case "good":
+      return obligation.keySince === null ? "not used yet" : `good for ${Math.round(key.remainingMs / 1_000)} s`;
+    case "expired":
+      return "no longer good";
+    case "none":
+      return "the provider keeps none";
+    case "unknown":
+      return "not known: its effect is not registered here";
+    default:
+      throw new Error(`Bug: no such key ${String(key satisfies never)}`);
+  }
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { applyCommand } from "./commands/apply.ts";
+import { cancelCommand } from "./commands/cancel.ts";
+import { doneCommand } from "./commands/done.ts";
+import { listCommand } from "./commands/list.ts";
+import { lookupCommand } from "./commands/lookup.ts";
+import { migrateCommand } from "./commands/migrate.ts";
+import { renewKeyCommand } from "./commands/renew-key.ts";
+import { reprocessCommand } from "./commands/reprocess.ts";
+import { resolveCommand } from "./commands/resolve.ts";
+import { resumeCommand } from "./commands/resume.ts";
+import { retryCommand } from "./commands/retry.ts";
+import { sendCommand } from "./commands/send.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { showCommand } from "./commands/show.ts";
+import { statusCommand } from "./commands/status.ts";
+import { exitCodes } from "./exit-codes.ts";
+
+/** Commands by what they are for, in the order in which help shows them. */
+const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
+  "Run:": [serveCommand, migrateCommand, sendCommand],
+  "Look:": [statusCommand, listCommand, showCommand],
+  "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, resumeCommand],
+  "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],
+};
+
+/** The whole command line, not yet run. */
+export function program(): Command {
+  const root = new Command("counterfoil")
+    .description("Receives webhooks and carries out what they oblige you to do: each event once, each effect once.")
+    .version(packageVersion())
+    .helpCommand(false)
+    .exitOverride()
+    .addHelpText(
+      "after",
+      `\nExit codes:\n${exitCodeLines()}\n\nEvery command has --json and its own --help with examples.`,
+    );
+  for (const [group, commands] of Object.entries(groups)) {
+    for (const make of commands) root.addCommand(make().copyInheritedSettings(root).helpGroup(group));
+  }
+  return root;
+}
+
+function exitCodeLines(): string {
+  return Object.values(exitCodes)
+    .map(({ code, meaning }) => `  ${code}  ${meaning}`)
+    .join("\n");
+}
+
+function packageVersion(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { readonly version: string }).version;
+}
