@@ -6,10 +6,17 @@ import { verdictProblem } from "../domain/status-verdict.ts";
 import { callMsOf, policyOf } from "./effect-policy.ts";
 import { mergeHeaders } from "./headers.ts";
 import { originProblem } from "./ssrf-guard.ts";
+import { ownHeaders } from "./wire-request.ts";
 
 /** Says why an effect cannot work as declared, before anything is owed under it; `undefined` when it can. */
 export function checkEffect(definition: EffectDefinition, limits: Limits): string | undefined {
-  return durationProblem(definition) ?? keyProblem(definition, limits) ?? callProblem(definition, limits);
+  return (
+    durationProblem(definition) ??
+    keyProblem(definition, limits) ??
+    lookupProblem(definition) ??
+    callProblem(definition, limits) ??
+    headersProblem(definition, limits)
+  );
 }
 
 function durationProblem({ timeout, idempotency, lookup }: EffectDefinition): string | undefined {
@@ -40,9 +47,31 @@ function keyProblem(definition: EffectDefinition, limits: Limits): string | unde
 }
 
 function placeProblem(idempotency: Exclude<Idempotency, "none">, limits: Limits): string | undefined {
+  const { lengthMax } = idempotency;
+  if (lengthMax !== undefined && !(Number.isSafeInteger(lengthMax) && lengthMax >= 32)) {
+    return `its idempotency key has at most ${lengthMax} characters; at least 32 are needed`;
+  }
   if ("field" in idempotency) return idempotency.field === "" ? "its idempotency field has no name" : undefined;
-  const merged = mergeHeaders({}, { system: { [idempotency.header]: "key" }, bytesMax: limits.headerBytes });
+  // Given as a header of the effect's own, it meets the rules that keep such a header from framing the message.
+  const merged = mergeHeaders({ [idempotency.header]: "key" }, { system: contentType, bytesMax: limits.headerBytes });
   return merged.fits ? undefined : `its idempotency header: ${merged.problem}`;
+}
+
+const contentType = { "content-type": "application/json" } as const;
+
+function lookupProblem({ lookup }: EffectDefinition): string | undefined {
+  const wrong = lookup?.absentOn?.find((status) => !(Number.isInteger(status) && status >= 300 && status <= 599));
+  return wrong === undefined ? undefined : `its lookup reads status ${wrong} as absent; give statuses from 300 to 599`;
+}
+
+/** Headers are asked again for every call: what fails only now may lack what the process will have then. */
+function headersProblem(definition: EffectDefinition, limits: Limits): string | undefined {
+  const { idempotency } = definition;
+  const own = ownHeaders(definition);
+  if (!own.fits) return undefined;
+  const key = idempotency !== "none" && "header" in idempotency ? { [idempotency.header.toLowerCase()]: "key" } : {};
+  const merged = mergeHeaders(own.headers, { system: { ...contentType, ...key }, bytesMax: limits.headerBytes });
+  return merged.fits ? undefined : `its headers cannot be sent: ${merged.problem}`;
 }
 
 function callProblem(definition: EffectDefinition, limits: Limits): string | undefined {
@@ -52,8 +81,8 @@ function callProblem(definition: EffectDefinition, limits: Limits): string | und
     return `its timeout of ${callMs} ms is too long for a lease of ${limits.leaseMs} ms; raise the limit leaseMs with it`;
   }
   for (const [name, value] of Object.entries({ attemptsMax, concurrency })) {
-    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
-      return `its ${name} must be a whole number from 1`;
+    if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) continue;
+    return `its ${name} must be a whole number from 1`;
   }
   return allow.map(originProblem).find((problem) => problem !== undefined);
 }

@@ -49,6 +49,8 @@ export interface Situation {
 export type Learned =
   /** It never started. */
   | { readonly kind: "released"; readonly attempt: AttemptKind }
+  /** It did not start because `beforeSend` said so. */
+  | { readonly kind: "halted" }
   | Sent
   /** The effect exists, by a 2xx, a lookup, or an earlier attempt's late answer. `unfit` says what is wrong with the answer. */
   | { readonly kind: "exists"; readonly by: "send" | "lookup" | "evidence"; readonly unfit: string | null }
@@ -85,6 +87,8 @@ export function decide(situation: Situation, learned: Learned): Step {
   switch (learned.kind) {
     case "released":
       return step(situation.obligation, { state: restingState[learned.attempt], dueAt: situation.stamp.wallMs });
+    case "halted":
+      return beforeSend(situation) ?? decide(situation, { kind: "released", attempt: "send" });
     case "sent":
       return afterSend(situation, learned);
     case "exists":

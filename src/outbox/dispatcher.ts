@@ -1,0 +1,234 @@
+/**
+ * Claims what is due and starts at once, carries it out, and writes how it ended.
+ *
+ *   turn: one transaction { write the ends so far; claim into what is free } -> start the claims
+ *         attempts end -> another turn
+ *
+ * Ends and claims share a transaction, and attempts that end while one runs wait for the next: under
+ * load, one durable commit carries many of both. A slot is free only once the end of what held it is
+ * committed. Ends that cannot be written are kept and written in a later turn, if need be as late
+ * evidence; the store decides by the fence.
+ */
+import type { EffectDefinition } from "../domain/effect.ts";
+import type { Obligation, StoredAnswer } from "../domain/obligation.ts";
+import type { Claim, Lane, StoreTx } from "../store/store.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { transact } from "../work/transact.ts";
+import { type Attempting, type Call, type Ended, releasedEnd } from "./attempt.ts";
+import { beforeSend } from "./decide.ts";
+import { LaneWatch } from "./lane-watch.ts";
+import { type HeldLease, LeaseWatch } from "./lease-watch.ts";
+import { lookUp } from "./look-up.ts";
+import { hookDone, runHook } from "./run-hook.ts";
+import { send } from "./send.ts";
+import { settle, type Settled, type Settling, situationOf } from "./settle.ts";
+import { Slots } from "./slots.ts";
+import { unfitness } from "./stored-answer.ts";
+import { tell } from "./tell.ts";
+
+export interface DispatcherOptions {
+  /** Names this worker on the attempts it makes. */
+  readonly worker: string;
+  readonly call: Call;
+  /** Called when another turn may have work: an attempt ended, or its slot is free again. */
+  readonly wanted: () => void;
+}
+
+/** A claim being carried out. */
+interface Running extends Attempting {
+  readonly lease: HeldLease;
+}
+
+interface Finished extends Settling {
+  readonly running: Running;
+}
+
+interface Claimed {
+  readonly due: readonly Lane[];
+  readonly claims: readonly Claim[];
+  /** Some lane may have more than was claimed. */
+  readonly more: boolean;
+}
+
+export class Dispatcher {
+  readonly leases: LeaseWatch;
+  readonly #runtime: Runtime;
+  readonly #options: DispatcherOptions;
+  readonly #slots: Slots;
+  readonly #lanes: LaneWatch;
+  #finished: Finished[] = [];
+  #claiming = true;
+  /** Whether something may be due that no turn has looked for. */
+  #expecting = true;
+  #idle: (() => void)[] = [];
+
+  constructor(runtime: Runtime, options: DispatcherOptions) {
+    const { limits, effects } = runtime;
+    this.#runtime = runtime;
+    this.#options = options;
+    this.leases = new LeaseWatch(runtime);
+    this.#lanes = new LaneWatch(runtime);
+    this.#slots = new Slots({
+      ...limits,
+      perDestination: limits.callsPerDestination,
+      perLane: (effect) => effects.get(effect)?.concurrency ?? limits.callsPerDestination,
+    });
+  }
+
+  /** Claims being carried out, ends not yet written included. */
+  get running(): number {
+    return this.#slots.busy;
+  }
+
+  /** Something may be due: the next turn looks. */
+  expect(): void {
+    this.#expecting = true;
+  }
+
+  /** From now on nothing is claimed; what was claimed and has not started goes back. */
+  stopClaiming(): void {
+    this.#claiming = false;
+  }
+
+  startClaiming(): void {
+    this.#claiming = true;
+    this.#expecting = true;
+  }
+
+  /** Aborts what runs: what has not been sent goes back, the rest is unknown. */
+  abort(): void {
+    this.#claiming = false;
+    this.leases.abortAll();
+  }
+
+  /** Resolves when nothing runs and every end is written. */
+  async idle(): Promise<void> {
+    if (this.#slots.busy === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    await promise;
+  }
+
+  /** Writes ends and claims; gives whether another turn has work at once. Never two at a time. */
+  async turn(): Promise<boolean> {
+    const batch = this.#finished;
+    const claims = this.#claiming && this.#expecting;
+    if (batch.length === 0 && !claims) return false;
+    this.#expecting = false;
+    const taken = this.leases.mark();
+    let written: { readonly settled: readonly Settled[]; readonly claimed: Claimed };
+    try {
+      written = await transact(this.#runtime, async (tx) => {
+        const settled = batch.length > 0 ? await settle(tx, batch, this.#runtime) : [];
+        return { settled, claimed: claims ? await this.#claim(tx, ending(batch, settled)) : nothing };
+      });
+    } catch (error) {
+      this.#expecting ||= claims;
+      throw error;
+    }
+    // Others may have joined while the transaction ran.
+    this.#finished = this.#finished.slice(batch.length);
+    for (const [index, settled] of written.settled.entries()) this.#afterSettling(batch[index], settled);
+    for (const claim of written.claimed.claims) this.#start(claim, taken);
+    this.#lanes.alarm(written.claimed.due);
+    this.#expecting ||= written.claimed.more;
+    return this.#finished.length > 0 || written.claimed.claims.length > 0;
+  }
+
+  async #claim(tx: StoreTx, ending: readonly Lane[]): Promise<Claimed> {
+    const { limits } = this.#runtime;
+    const due = await tx.dueLanes();
+    const claimable = this.#lanes.claimable(due);
+    const lanes = this.#slots.share(claimable, ending);
+    if (lanes.length === 0) return { due, claims: [], more: claimable.length > 0 };
+    const claims = await tx.claim({ lanes, worker: this.#options.worker, leaseMs: limits.leaseMs });
+    return { due, claims, more: claims.length > 0 || lanes.length < claimable.length };
+  }
+
+  #start(claim: Claim, taken: ReturnType<LeaseWatch["mark"]>): void {
+    const { effects, emit } = this.#runtime;
+    const definition = effects.get(claim.obligation.effect) as EffectDefinition;
+    const lease = this.leases.take(claim, taken);
+    this.#slots.take(claim.obligation);
+    const running: Running = { claim, definition, lease, runtime: this.#runtime, call: this.#options.call };
+    const { id: obligationId, effect } = claim.obligation;
+    emit({ kind: "attempt.started", obligationId, effect, attempt: claim.kind, fence: claim.fence });
+    if (claim.kind === "settle" && this.#claiming) void this.#hook(running, claim.obligation, claim.answer);
+    else void this.#carryOut(running).then((ended) => this.#finish(running, claim.obligation, ended));
+  }
+
+  /** Never rejects: each kind of attempt turns whatever happens into what was learned. */
+  async #carryOut(running: Running): Promise<Ended> {
+    const { claim, definition } = running;
+    const { kind, evidence, answer, obligation } = claim;
+    if (!this.#claiming) return { learned: { kind: "released", attempt: kind }, end: releasedEnd };
+    if (evidence) {
+      return { learned: { kind: "exists", by: "evidence", unfit: unfitness(definition, answer) }, end: releasedEnd };
+    }
+    if (kind === "lookup") return lookUp(running);
+    const situation = situationOf({ claim, definition, obligation }, { stamp: claim.claimedAt }, this.#runtime);
+    if (beforeSend(situation)) return { learned: { kind: "halted" }, end: releasedEnd };
+    return send(running);
+  }
+
+  #finish(running: Running, obligation: Obligation, ended: Ended): void {
+    const { claim, definition } = running;
+    this.#finished.push({ claim, definition, obligation, ended, running });
+    if (ended.learned.kind === "sent" && ended.learned.retryAfterMs !== undefined) {
+      this.#lanes.quiet(obligation.destination, ended.learned.retryAfterMs);
+    }
+    this.#options.wanted();
+  }
+
+  #afterSettling(finished: Finished | undefined, settled: Settled): void {
+    if (finished === undefined) return;
+    const { running, obligation } = finished;
+    tell(this.#runtime.emit, finished, settled);
+    if (settled.moved && settled.step.keepLease) {
+      void this.#hook(running, { ...obligation, ...settled.step.to }, settled.answer);
+    } else {
+      this.#free(running);
+    }
+  }
+
+  async #hook(running: Running, obligation: Obligation, answer: StoredAnswer | null): Promise<void> {
+    const run = await runHook(running, obligation, answer);
+    const { claim, definition, lease } = running;
+    if (run.kind === "failed") return this.#finish(running, obligation, run.ended);
+    if (run.kind === "trouble" && run.again && lease.live) {
+      this.#runtime.clock.timer(this.#runtime.limits.pollMs, () => void this.#hook(running, obligation, answer));
+      return;
+    }
+    // After any other trouble the obligation is left to its lease: the next holder runs the hook again.
+    if (run.kind !== "trouble") {
+      const settling = { claim, definition, obligation, ended: hookDone };
+      const to = { ...obligation, state: "done" as const };
+      tell(this.#runtime.emit, settling, {
+        step: { to, keepLease: false },
+        moved: run.kind === "done",
+        byEvidence: false,
+      });
+    }
+    this.#free(running);
+  }
+
+  #free({ claim, lease }: Running): void {
+    this.leases.drop(lease);
+    this.#slots.free(claim.obligation);
+    this.#options.wanted();
+    if (this.#slots.busy > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+const nothing: Claimed = { due: [], claims: [], more: false };
+
+/** The lanes of those whose slots the transaction frees. */
+function ending(batch: readonly Finished[], settled: readonly Settled[]): readonly Lane[] {
+  return batch.flatMap(({ obligation }, index) => {
+    const written = settled[index];
+    return written?.moved && written.step.keepLease ? [] : [obligation];
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * Asks the provider once whether an operation took effect. Only a plain answer counts: whatever throws,
+ * cannot be read, or was not declared leaves the outcome unknown.
+ */
+import type { Lookup } from "../domain/effect.ts";
+import { errorSummary } from "../domain/error-summary.ts";
+import type { AttemptEnd, StoredAnswer } from "../domain/obligation.ts";
+import { retryAfterMs } from "../domain/retry-after.ts";
+import { check } from "../domain/schema.ts";
+import { type Attempting, describeCall, type Ended, operationOfClaim, releasedEnd, wasTakenBack } from "./attempt.ts";
+import type { CallResult } from "./call-result.ts";
+import { callMsOf } from "./effect-policy.ts";
+import { lookupAnswer, parseJson, unfitness } from "./stored-answer.ts";
+import { ownHeaders } from "./wire-request.ts";
+
+type Answered = Extract<CallResult, { kind: "answered" }>;
+type Asked = Lookup<unknown, unknown, unknown>;
+
+/** Carries out a claim to look up. Never rejects. */
+export async function lookUp(attempting: Attempting): Promise<Ended> {
+  const { lookup } = attempting.definition;
+  if (lookup === undefined) return unknown("the effect declares no lookup", { cause: "undeclared" });
+  let result: CallResult;
+  try {
+    const own = ownHeaders(attempting.definition);
+    if (!own.fits) return unknown(own.problem, { cause: own.cause });
+    result = await ask(attempting, lookup, own.headers);
+  } catch (error) {
+    return unknown(`the lookup failed with ${errorSummary(error)}`, { cause: "failed" });
+  }
+  if (wasTakenBack(result)) return { learned: { kind: "released", attempt: "lookup" }, end: releasedEnd };
+  if (result.kind !== "answered") return unknown(describeCall(result), result);
+  return answered(attempting, lookup, result);
+}
+
+function ask(
+  { claim, definition, lease, runtime, call }: Attempting,
+  { get }: Asked,
+  headers: Readonly<Record<string, string>>,
+): Promise<CallResult> {
+  const url = get(operationOfClaim(claim, definition));
+  return call(
+    { method: "GET", url, body: null, headers, systemHeaders: {} },
+    {
+      mayStart: () => lease.live,
+      allow: definition.allow ?? [],
+      signal: lease.signal,
+      callMs: callMsOf(definition, runtime.limits),
+      probe: runtime.probe,
+    },
+  );
+}
+
+function answered({ definition, runtime }: Attempting, lookup: Asked, result: Answered): Ended {
+  const { status, phase } = result;
+  const end = { phase, status, cause: null, answer: null };
+  if (status < 200 || status > 299) {
+    if (lookup.absentOn?.includes(status)) return { learned: { kind: "absent" }, end: { ...end, verdict: "absent" } };
+    return unknown(`status ${status}`, {
+      ...end,
+      retryAfterMs: retryAfterMs(result.headers["retry-after"], runtime.clock.wallMs()),
+    });
+  }
+  const read = readFound(lookup, result, runtime.limits.answerBytes);
+  if (read.kind === "unreadable") return unknown(read.problem, { ...end, cause: "unreadable" });
+  if (read.kind === "absent") return { learned: { kind: "absent" }, end: { ...end, verdict: "absent" } };
+  const { answer } = read;
+  const learned = { kind: "exists", by: "lookup", unfit: unfitness(definition, answer) } as const;
+  return { learned, end: { ...end, verdict: "found" }, answer };
+}
+
+type Read =
+  | { readonly kind: "absent" }
+  | { readonly kind: "found"; readonly answer: StoredAnswer }
+  | { readonly kind: "unreadable"; readonly problem: string };
+
+function readFound({ answer: schema, found }: Asked, { body, truncated }: Answered, bytesMax: number): Read {
+  if (truncated) return unreadable("the lookup's answer was cut");
+  const json = parseJson(body);
+  if (!json.valid) return unreadable("the lookup's answer is not JSON");
+  try {
+    const checked = schema ? check(schema, json.value) : { fits: true as const, value: json.value };
+    if (!checked.fits) return unreadable(`the lookup's answer ${checked.issues.join("; ")}`);
+    const value = found(checked.value);
+    if (value === undefined) return { kind: "absent" };
+    // An answer that means "nothing" in other words would otherwise close an operation that was never done.
+    if (value === null || value instanceof Promise) {
+      return unreadable("found gave null or a promise; give undefined for absent");
+    }
+    return { kind: "found", answer: lookupAnswer(value, bytesMax) };
+  } catch (error) {
+    return unreadable(`found failed with ${errorSummary(error)}`);
+  }
+}
+
+function unreadable(problem: string): Read {
+  return { kind: "unreadable", problem };
+}
+
+function unknown(
+  reason: string,
+  {
+    phase = null,
+    status = null,
+    cause = null,
+    retryAfterMs,
+  }: Partial<Pick<AttemptEnd, "phase" | "status" | "cause">> & { readonly retryAfterMs?: number | undefined },
+): Ended {
+  return {
+    learned: { kind: "lookup_unknown", reason, retryAfterMs },
+    end: { verdict: "unknown", phase, status, cause, answer: null },
+  };
+}

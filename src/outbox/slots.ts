@@ -1,0 +1,98 @@
+/**
+ * How much may run at once in this process: in all, to one destination, and of one effect to it. What is
+ * free is shared among lanes, so that a destination that hangs holds its own share and no more.
+ */
+import type { Lane } from "../store/store.ts";
+
+/** Bounds of what runs at once. */
+export interface SlotLimits {
+  readonly callsMax: number;
+  readonly claimMax: number;
+  /** Calls of one effect to one destination. */
+  readonly perLane: (effect: string) => number;
+  readonly perDestination: number;
+}
+
+export type SharedLane = Lane & { readonly limit: number };
+
+export class Slots {
+  readonly #limits: SlotLimits;
+  readonly #lanes: Map<string, number> = new Map();
+  readonly #destinations: Map<string, number> = new Map();
+  #busy = 0;
+  #turn = 0;
+
+  constructor(limits: SlotLimits) {
+    this.#limits = limits;
+  }
+
+  get busy(): number {
+    return this.#busy;
+  }
+
+  take(lane: Lane): void {
+    this.#count(lane, 1);
+  }
+
+  free(lane: Lane): void {
+    this.#count(lane, -1);
+  }
+
+  /**
+   * Shares what is free among lanes that have something due. Lanes take turns at being served first, and
+   * each gets an equal part before any gets more. `ending` names slots that the same transaction frees.
+   */
+  share(lanes: readonly Lane[], ending: readonly Lane[] = []): readonly SharedLane[] {
+    for (const lane of ending) this.free(lane);
+    try {
+      return this.#share(lanes);
+    } finally {
+      // Only for the sum: a slot is truly free once its end is committed.
+      for (const lane of ending) this.take(lane);
+    }
+  }
+
+  #share(lanes: readonly Lane[]): readonly SharedLane[] {
+    const { callsMax, claimMax, perDestination } = this.#limits;
+    const shares = new Map(this.#inTurn(lanes).map((lane) => [lane, 0]));
+    const perDestinationLeft = new Map<string, number>();
+    let left = Math.min(claimMax, callsMax - this.#busy);
+    for (let part = Math.max(1, Math.floor(left / lanes.length)); left > 0; part = left) {
+      const before = left;
+      for (const [lane, share] of shares) {
+        const most = Math.max(perDestination, this.#limits.perLane(lane.effect));
+        const there =
+          perDestinationLeft.get(lane.destination) ?? most - (this.#destinations.get(lane.destination) ?? 0);
+        const ofLane = this.#limits.perLane(lane.effect) - (this.#lanes.get(nameOf(lane)) ?? 0) - share;
+        const more = Math.max(0, Math.min(part, left, there, ofLane));
+        shares.set(lane, share + more);
+        perDestinationLeft.set(lane.destination, there - more);
+        left -= more;
+      }
+      if (left === before) break;
+    }
+    return [...shares].filter(([, limit]) => limit > 0).map(([lane, limit]) => ({ ...lane, limit }));
+  }
+
+  #inTurn(lanes: readonly Lane[]): readonly Lane[] {
+    if (lanes.length === 0) return lanes;
+    this.#turn = (this.#turn + 1) % lanes.length;
+    return [...lanes.slice(this.#turn), ...lanes.slice(0, this.#turn)];
+  }
+
+  #count(lane: Lane, by: 1 | -1): void {
+    this.#busy += by;
+    add(this.#lanes, nameOf(lane), by);
+    add(this.#destinations, lane.destination, by);
+  }
+}
+
+function nameOf({ effect, destination }: Lane): string {
+  return `${effect} ${destination}`;
+}
+
+function add(counts: Map<string, number>, name: string, by: number): void {
+  const count = (counts.get(name) ?? 0) + by;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
+}

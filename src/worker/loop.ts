@@ -1,0 +1,128 @@
+/**
+ * Runs one piece of work again and again: when it is poked, and by a timer in any case, so that a lost
+ * poke costs time and nothing else. Whatever the work throws is told once, when the loop falls ill, and
+ * once more when it is well again; in between it tries on with backoff. It never stops by itself.
+ */
+import { backoffMs } from "../domain/backoff.ts";
+import { errorSummary } from "../domain/error-summary.ts";
+import { CounterfoilError } from "../domain/errors.ts";
+import type { Runtime } from "../work/runtime.ts";
+
+export interface LoopOptions {
+  readonly name: string;
+  readonly runtime: Runtime;
+  /** Longest time between two runs, give or take the jitter. */
+  readonly everyMs: number;
+  /** Does what there is to do; gives whether there may be more at once. `byTimer` is false after a poke. */
+  readonly run: (byTimer: boolean) => Promise<boolean>;
+}
+
+/** Longest delay between the runs of an ill loop, in everyMs. */
+const illMax = 30;
+
+export class Loop {
+  readonly #options: LoopOptions;
+  #on = false;
+  #poked = false;
+  #failures = 0;
+  #cancel: () => void = () => undefined;
+  #running: Promise<boolean> | undefined;
+  #tickedAtMs: number;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#tickedAtMs = options.runtime.clock.monotonicMs();
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Milliseconds since the last run ended, or since the start. */
+  get lastTickMs(): number {
+    return this.#options.runtime.clock.monotonicMs() - this.#tickedAtMs;
+  }
+
+  start(): void {
+    if (this.#on) return;
+    this.#on = true;
+    this.#tickedAtMs = this.#options.runtime.clock.monotonicMs();
+    this.#soon(true);
+  }
+
+  /** Asks for a run soon. An ill loop keeps to its backoff. */
+  poke(): void {
+    if (!this.#on || this.#poked || this.#failures > 0) return;
+    this.#poked = true;
+    if (!this.#running) this.#soon(false);
+  }
+
+  /** Runs once now, after a run under way; gives whether there may be more. */
+  async tick(): Promise<boolean> {
+    while (this.#running) await this.#running;
+    this.#running = this.#run(true);
+    return this.#running;
+  }
+
+  /** Resolves when no run is under way any more. */
+  async stop(): Promise<void> {
+    this.#on = false;
+    this.#cancel();
+    while (this.#running) await this.#running;
+  }
+
+  #soon(byTimer: boolean): void {
+    this.#cancel();
+    // After the turn's I/O, so that everything that happened in it is met by one run.
+    const immediate = setImmediate(() => this.#go(byTimer));
+    this.#cancel = () => clearImmediate(immediate);
+  }
+
+  #later(delayMs: number): void {
+    this.#cancel = this.#options.runtime.clock.timer(delayMs, () => this.#go(true));
+  }
+
+  #go(byTimer: boolean): void {
+    // A tick of somebody else's is under way: its end arranges the next.
+    if (this.#on && !this.#running) this.#running = this.#run(byTimer);
+  }
+
+  /** Never rejects. */
+  async #run(byTimer: boolean): Promise<boolean> {
+    const { runtime, run, everyMs } = this.#options;
+    this.#cancel();
+    this.#poked = false;
+    let more = false;
+    try {
+      more = await run(byTimer);
+      this.#well();
+    } catch (error) {
+      this.#ill(error);
+    }
+    this.#tickedAtMs = runtime.clock.monotonicMs();
+    this.#running = undefined;
+    if (this.#on) this.#next(more, everyMs);
+    return more;
+  }
+
+  #next(more: boolean, everyMs: number): void {
+    const { random } = this.#options.runtime;
+    if (this.#failures > 0) {
+      return this.#later(backoffMs(this.#failures, { firstMs: everyMs, maxMs: illMax * everyMs, random }));
+    }
+    if (more || this.#poked) return this.#soon(false);
+    this.#later(everyMs * (0.75 + random() / 2));
+  }
+
+  #well(): void {
+    if (this.#failures > 0) this.#options.runtime.emit({ kind: "loop.recovered", loop: this.name });
+    this.#failures = 0;
+  }
+
+  #ill(error: unknown): void {
+    this.#failures += 1;
+    if (this.#failures > 1) return;
+    const code = error instanceof CounterfoilError ? error.code : "UNEXPECTED";
+    this.#options.runtime.emit({ kind: "loop.failed", loop: this.name, code, summary: errorSummary(error) });
+  }
+}

@@ -1,0 +1,162 @@
+/** The loops that carry out what is owed: started, drained and stopped together. */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Call } from "../outbox/attempt.ts";
+import { Caller } from "../outbox/caller.ts";
+import { Dispatcher } from "../outbox/dispatcher.ts";
+import { rescue } from "../outbox/rescue.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { Loop } from "./loop.ts";
+
+export interface WorkerOptions {
+  /** Names this worker on its attempts. Default: host, process and a random part. */
+  readonly name?: string;
+  /** Applies events that are due; gives whether there may be more. */
+  readonly applyDue?: () => Promise<boolean>;
+  /** Carries out one call. Default: real HTTP. */
+  readonly call?: Call;
+}
+
+/** Whether a worker's loops make progress, and how long ago each ran. */
+export interface WorkerHealth {
+  readonly live: boolean;
+  /** Milliseconds since each loop's last run. */
+  readonly lastTickMs: Readonly<Record<string, number>>;
+}
+
+/** Unused connections are closed before providers close theirs, which is after 5 s at the earliest in common servers. */
+const idleMs = 4_000;
+
+export class Worker {
+  readonly #runtime: Runtime;
+  readonly #call: Call | undefined;
+  readonly #dispatcher: Dispatcher;
+  readonly #dispatch: Loop;
+  readonly #heartbeat: Loop;
+  /** Loops that make obligations due. */
+  readonly #feeders: readonly Loop[];
+  #caller: Caller | undefined;
+  #started = false;
+  #unsubscribe: readonly (() => void)[] = [];
+  #watchers: (() => void)[] = [];
+
+  constructor(runtime: Runtime, options: WorkerOptions = {}) {
+    const { name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`, applyDue, call } = options;
+    const { pollMs, heartbeatMs } = runtime.limits;
+    this.#runtime = runtime;
+    this.#call = call;
+    this.#dispatcher = new Dispatcher(runtime, {
+      worker: name,
+      call: (request, settings) => this.#transport(request, settings),
+      wanted: () => this.#wanted(),
+    });
+    const loop = (kind: string, everyMs: number, run: (byTimer: boolean) => Promise<boolean>): Loop =>
+      new Loop({ name: kind, runtime, everyMs, run });
+    this.#dispatch = loop("dispatch", pollMs, (byTimer) => this.#turn(byTimer));
+    this.#heartbeat = loop("heartbeat", heartbeatMs, async () => {
+      await this.#dispatcher.leases.renew();
+      return false;
+    });
+    const rescuer = loop("rescue", pollMs, () => rescue(runtime));
+    this.#feeders = applyDue ? [rescuer, loop("inbox", pollMs, applyDue)] : [rescuer];
+  }
+
+  /** Starts the loops. */
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    const { wake } = this.#runtime;
+    this.#unsubscribe = [
+      wake.on("owed", () => {
+        this.#dispatcher.expect();
+        this.#wanted();
+      }),
+      wake.on("arrived", () => this.#feeders.forEach((feeder) => feeder.poke())),
+    ];
+    this.#dispatcher.startClaiming();
+    for (const each of this.#loops) each.start();
+  }
+
+  /**
+   * Works off what is due and what that makes due, until nothing is or the time is up. A worker that was
+   * not started stops then, and aborts calls still in flight; a started one goes on.
+   */
+  async drain({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    const { clock } = this.#runtime;
+    const wasStarted = this.#started;
+    const endMs = clock.monotonicMs() + graceMs;
+    this.start();
+    for (let leftMs = graceMs; leftMs > 0 && (await this.#round(leftMs)); leftMs = endMs - clock.monotonicMs());
+    if (!wasStarted) await this.stop({ graceMs: 0 });
+  }
+
+  /**
+   * Stops: nothing more is claimed, calls in flight get the grace and are then aborted. What was not sent
+   * goes back unharmed; what was is unknown, by its own end where that can still be written, else by its lease.
+   */
+  async stop({ graceMs = this.#runtime.limits.graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
+    if (!this.#started) return;
+    this.#started = false;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#dispatcher.stopClaiming();
+    // A store that does not answer must not keep the process: what it did not take is left to the leases.
+    const patienceMs = 2 * this.#runtime.limits.lockMs;
+    await this.#within(patienceMs, Promise.all(this.#feeders.map((feeder) => feeder.stop())));
+    await this.#within(graceMs, this.#dispatcher.idle());
+    this.#dispatcher.abort();
+    await this.#within(patienceMs, this.#dispatcher.idle());
+    await this.#within(patienceMs, Promise.all([this.#dispatch.stop(), this.#heartbeat.stop()]));
+    this.#caller?.close();
+    this.#caller = undefined;
+  }
+
+  /** Says whether the loops run, for a liveness probe. A loop that fails and tries on is alive. */
+  health(): WorkerHealth {
+    const lastTickMs = Object.fromEntries(this.#loops.map((each) => [each.name, each.lastTickMs]));
+    const { leaseMs } = this.#runtime.limits;
+    return { live: !this.#started || Object.values(lastTickMs).every((ageMs) => ageMs < leaseMs), lastTickMs };
+  }
+
+  get #loops(): readonly Loop[] {
+    return [this.#dispatch, this.#heartbeat, ...this.#feeders];
+  }
+
+  #turn(byTimer: boolean): Promise<boolean> {
+    if (byTimer) this.#dispatcher.expect();
+    return this.#dispatcher.turn();
+  }
+
+  /** One run of each loop that finds work; gives whether another may find more. */
+  async #round(leftMs: number): Promise<boolean> {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    this.#watchers.push(resolve);
+    let more = false;
+    for (const loop of [...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
+    if (more || this.#dispatcher.running === 0) return more;
+    await this.#within(leftMs, ended);
+    return true;
+  }
+
+  #wanted(): void {
+    this.#dispatch.poke();
+    const watchers = this.#watchers;
+    this.#watchers = [];
+    for (const tellIt of watchers) tellIt();
+  }
+
+  readonly #transport: Call = (request, settings) => {
+    if (this.#call) return this.#call(request, settings);
+    const { clock, limits } = this.#runtime;
+    this.#caller ??= new Caller({ clock, limits, idleMs });
+    return this.#caller.call(request, settings);
+  };
+
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    let cancel = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#runtime.clock.timer(ms, resolve);
+    });
+    await Promise.race([work, late]);
+    cancel();
+  }
+}
