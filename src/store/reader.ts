@@ -2,7 +2,7 @@ import type { Instant } from "../domain/instant.ts";
 import type { Attempt, FrozenRequest, Obligation, ObligationState, StoredAnswer } from "../domain/obligation.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
-import type { AuditEntry, RefusalFacts } from "./store.ts";
+import type { AuditEntry, RefusalFacts } from "./records.ts";
 
 /** Pages go by descending id: `before` is the last id of the page before. */
 export interface Page {

@@ -31,6 +31,7 @@ import type { Decision, Prerequisite } from "../domain/outcome.ts";
 import type { Payload, Receipt, ReceiptKey } from "../domain/receipt.ts";
 import type { SqlResult, SqlValue } from "../domain/sql.ts";
 import type { StoreReader } from "./reader.ts";
+import type { AuditEntry, RefusalFacts } from "./records.ts";
 
 /** What an engine can and cannot do, where the engine above must act differently. */
 export interface Capabilities {
@@ -56,7 +57,9 @@ export interface Store {
    * Runs a body in one durable transaction.
    *
    * Waits for the lock until `waitMs` has passed, then rejects with STORE_BUSY. A body that throws
-   * rolls everything back and rejects with its error.
+   * rolls everything back and rejects with its error; where the database itself broke the transaction,
+   * with the code of that. A transaction begun inside another of the same store is refused with
+   * TRANSACTION_CONTROL.
    */
   transaction<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T>;
   /** Reads for operators: short, paged, apart from the write path. */
@@ -76,7 +79,10 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites {
   readonly stamp: Stamp;
   /** `stamp.wallMs`. */
   readonly now: Instant;
-  /** The driver's handle, guarded against transaction control. */
+  /**
+   * The driver's handle, guarded against transaction control; dead once the attempt (or the
+   * transaction) that was innermost when it was read has ended.
+   */
   readonly native: unknown;
   /** Runs a user's statement. Transaction control is refused with TRANSACTION_CONTROL. */
   query(
@@ -144,6 +150,8 @@ export interface ReceiptWrites {
   settleReceipts(settled: readonly SettledReceipt[]): Promise<readonly boolean[]>;
   /** Removes fresh receipts of this transaction whose sender is to try again. */
   discardReceipts(ids: readonly number[]): Promise<void>;
+  /** Removes bytes whose time has come, of at most `limit` events; gives how many events lost theirs. */
+  expireBytes(limit: number): Promise<number>;
   /** Counts redeliveries and keeps a bounded record of each; the write that a `duplicate` answer follows. */
   recordRedeliveries(redeliveries: readonly Redelivery[]): Promise<void>;
   /** Takes other contents of this event's id off the operator's list and removes their bytes; gives how many were on it. */
@@ -224,7 +232,11 @@ export interface Move {
   /** The fence this move holds or saw; another one changes nothing. */
   readonly fence: number;
   readonly to: Progress;
-  /** Set by the lease holder: how its attempt ended. Kept on the attempt even when the fence is stale. */
+  /**
+   * How the attempt of this fence ended, by its holder, or as presumed by who found its lease ended.
+   * Kept on an attempt without an end even when the fence is stale; the holder's word (no
+   * `raiseFence`) also replaces a presumed `crashed`, so that a late answer is never lost.
+   */
   readonly attempt: AttemptEnd | null;
   /** Keep the lease for a next step under the same fence, such as the hook after the answer. */
   readonly keepLease: boolean;
@@ -276,16 +288,6 @@ export interface SnapshotDraft {
   readonly force: boolean;
 }
 
-export interface AuditEntry {
-  readonly who: string;
-  readonly action: string;
-  /** `receipt/<id>`, `obligation/<id>` or `destination/<origin>`: what the reader finds an audit by. */
-  readonly target: string;
-  readonly why: string | null;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
 export interface StateWrites {
   /** Replaces a snapshot under its guard: one conditional write, never read, compare and write. */
   snapshot(draft: SnapshotDraft): Promise<"applied" | "stale" | "same" | "conflict">;
@@ -294,12 +296,4 @@ export interface StateWrites {
   recordRefusals(refusals: readonly RefusalFacts[]): Promise<void>;
 }
 
-/** Safe facts of a refused delivery: no signature, body or secret. */
-export interface RefusalFacts {
-  readonly at: Instant;
-  readonly connection: string;
-  readonly cause: string;
-  readonly facts: string;
-}
-
-export type { Attempt };
+export type { Attempt, AuditEntry, RefusalFacts };

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { Stamp } from "../../domain/instant.ts";
 import type { StoreLimits } from "../store.ts";
 import type { Prepared, Sql } from "./statements.ts";
@@ -7,4 +8,11 @@ export interface Handle {
   readonly statement: (definition: Sql) => Prepared;
   readonly stamp: Stamp;
   readonly limits: StoreLimits;
+}
+
+/** What reads work with: one connection, in one read transaction. */
+export interface ReadHandle {
+  readonly statement: (definition: Sql) => Prepared;
+  readonly database: DatabaseSync;
+  readonly stamp: () => Stamp;
 }

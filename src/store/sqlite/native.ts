@@ -4,10 +4,13 @@
  *
  * An ORM's BEGIN, COMMIT and ROLLBACK become savepoints of the engine's own naming, and so do its
  * savepoints, so that a ROLLBACK undoes what the ORM began and nothing more.
+ *
+ * A failed statement poisons the handle as it would poison a transaction of PostgreSQL: only rolling
+ * back to a savepoint that was set before the failure makes it usable again.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { CounterfoilError } from "../../domain/errors.ts";
-import { parseControl, type Control } from "./parse-control.ts";
+import { type Control, parseControl } from "./parse-control.ts";
 import type { StatementGuard } from "./statement-guard.ts";
 
 export interface NativeScope {
@@ -17,14 +20,18 @@ export interface NativeScope {
   readonly use: <T>(run: () => T) => T;
 }
 
-/** What may be called on the handle besides `exec` and `prepare`. */
-const allowed: ReadonlySet<PropertyKey> = new Set(["location", "function", "aggregate", "constructor"]);
+type Method = (...values: unknown[]) => unknown;
 
-/** Savepoints that stand for the transactions and savepoints of the user's own. */
+/** What may be called on the handle besides `exec` and `prepare`. */
+const allowed: ReadonlySet<PropertyKey> = new Set(["location", "function", "aggregate"]);
+
 export class NativeHandle {
   readonly #scope: NativeScope;
-  /** Names as the user gave them, innermost last; `null` stands for BEGIN. */
+  /** Transactions and savepoints that the user began: names as given, `null` for BEGIN, innermost last. */
   readonly #open: (string | null)[] = [];
+  /** The first failure that no rollback has undone, and how many savepoints were open then. */
+  #failed: { readonly error: unknown; readonly depth: number } | undefined;
+  /** What users hold. */
   readonly database: DatabaseSync;
 
   constructor(scope: NativeScope) {
@@ -32,53 +39,78 @@ export class NativeHandle {
     this.database = new Proxy(scope.database, { get: (target, key) => this.#property(target, key) });
   }
 
-  /** Transactions that the user began and has not ended. */
-  get unfinished(): number {
-    return this.#open.length;
+  /** Throws where what was done through the handle must not be kept. */
+  assertSettled(): void {
+    if (this.#failed) throw this.#failed.error;
+    if (this.#open.length > 0) throw control("keep the work of a handler: it began a transaction and did not end it");
   }
 
   #property(target: DatabaseSync, key: PropertyKey): unknown {
-    if (key === "exec") return (text: string) => this.#scope.use(() => this.#exec(text));
-    if (key === "prepare")
-      return (text: string, ...rest: unknown[]) => this.#scope.use(() => this.#prepare(text, rest));
+    if (key === "exec") return (text: string) => this.#use(() => this.#exec(text), parseControl(text));
+    if (key === "prepare") return (...values: unknown[]) => this.#use(() => this.#prepare(values));
     const value: unknown = Reflect.get(target, key, target);
     if (typeof value !== "function" || key === "constructor") return value;
-    if (allowed.has(key))
-      return (...values: unknown[]): unknown => this.#scope.use(() => Reflect.apply(value, target, values));
-    return () => refuse(`call ${String(key)}() on the native handle`);
+    if (allowed.has(key)) return (...values: unknown[]) => this.#use(() => (value as Method).apply(target, values));
+    return () => {
+      throw control(`call ${String(key)}() on the native handle`);
+    };
+  }
+
+  /** Runs a use of the handle, or of a statement of its; only a rollback may follow a failure. */
+  #use<T>(run: () => T, is?: Control): T {
+    return this.#scope.use(() => {
+      if (this.#failed && is?.kind !== "rollback" && is?.kind !== "rollback-to") throw poisoned(this.#failed.error);
+      try {
+        return run();
+      } catch (error) {
+        this.#failed ??= { error, depth: this.#open.length };
+        throw error;
+      }
+    });
   }
 
   #exec(text: string): void {
-    const control = parseControl(text);
-    if (control) this.#control(control);
+    const is = parseControl(text);
+    if (is) this.#control(is);
     else this.#scope.guard.approve(text, () => this.#scope.database.exec(text));
   }
 
-  #prepare(text: string, rest: unknown[]): unknown {
-    const control = parseControl(text);
-    if (control) return controlStatement(() => this.#scope.use(() => this.#control(control)));
-    const { database, guard, use } = this.#scope;
-    const prepare = database.prepare.bind(database) as (...values: unknown[]) => StatementSync;
-    return guardedStatement(guard.approve(text, () => prepare(text, ...rest)).value, use);
+  #prepare(values: unknown[]): unknown {
+    const text = String(values[0]);
+    const is = parseControl(text);
+    if (is) return controlStatement(() => this.#use(() => this.#control(is), is));
+    const { database, guard } = this.#scope;
+    const prepare = database.prepare.bind(database) as Method;
+    const statement = guard.approve(text, () => prepare(...values)).value as StatementSync;
+    return new Proxy(statement, { get: (target, key) => this.#statementProperty(target, key) });
   }
 
-  #control(control: Control): void {
+  /** An iterator reads all its rows at once: an open cursor would outlive COMMIT. */
+  #statementProperty(target: StatementSync, key: PropertyKey): unknown {
+    const value: unknown = Reflect.get(target, key, target);
+    if (typeof value !== "function" || key === "constructor") return value;
+    const call = (values: unknown[]): unknown => (value as Method).apply(target, values);
+    const all = (values: unknown[]): unknown => [...(call(values) as Iterable<unknown>)].values();
+    const run = key === "iterate" ? all : call;
+    return (...values: unknown[]) => this.#use(() => run(values));
+  }
+
+  #control({ kind, name }: Control): void {
     const { database } = this.#scope;
-    if (control.kind === "begin" || control.kind === "savepoint") {
-      this.#open.push(control.kind === "begin" ? null : control.name);
+    if (kind === "begin" || kind === "savepoint") {
+      this.#open.push(name);
       database.exec(`SAVEPOINT ${savepointName(this.#open.length)}`);
       return;
     }
-    const at = this.#open.lastIndexOf(control.name);
-    if (at < 0) refuse(`${control.kind} through the native handle, which began nothing of that name`);
+    const at = this.#open.lastIndexOf(name);
+    if (at < 0) throw control(`${kind} through the native handle: it began nothing of that name`);
     const savepoint = savepointName(at + 1);
-    if (control.kind !== "release") database.exec(`ROLLBACK TO ${savepoint}`);
-    if (control.kind === "rollback-to") {
-      this.#open.length = at + 1;
-      return;
+    if (kind !== "release") {
+      database.exec(`ROLLBACK TO ${savepoint}`);
+      if (this.#failed && at < this.#failed.depth) this.#failed = undefined;
     }
-    database.exec(`RELEASE ${savepoint}`);
-    this.#open.length = at;
+    if (kind !== "rollback-to") database.exec(`RELEASE ${savepoint}`);
+    this.#open.length = kind === "rollback-to" ? at + 1 : at;
   }
 }
 
@@ -86,43 +118,35 @@ function savepointName(depth: number): string {
   return `counterfoil_native_${depth}`;
 }
 
-/** A statement whose every use is checked. An iterator reads all its rows at once: an open cursor would outlive COMMIT. */
-function guardedStatement(statement: StatementSync, use: NativeScope["use"]): StatementSync {
-  return new Proxy(statement, {
-    get: (target, key) => {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function" || key === "constructor") return value;
-      if (key === "iterate") {
-        return (...values: Parameters<StatementSync["all"]>) => use(() => target.all(...values))[Symbol.iterator]();
-      }
-      return (...values: unknown[]): unknown => use(() => Reflect.apply(value, target, values));
-    },
-  });
-}
-
 /** Stands in for a prepared BEGIN, COMMIT or ROLLBACK. */
 function controlStatement(run: () => void): object {
+  const rows = (): unknown[] => {
+    run();
+    return [];
+  };
   return {
     run: () => {
       run();
       return { changes: 0, lastInsertRowid: 0 };
     },
-    get: () => run(),
-    all: () => {
-      run();
-      return [];
-    },
-    iterate: () => {
-      run();
-      return [][Symbol.iterator]();
-    },
+    get: run,
+    all: rows,
+    iterate: () => rows().values(),
     columns: () => [],
   };
 }
 
-function refuse(what: string): never {
-  throw new CounterfoilError(
+function control(what: string): CounterfoilError {
+  return new CounterfoilError(
     "TRANSACTION_CONTROL",
     `Cannot ${what}: the engine owns the transaction and the connection`,
+  );
+}
+
+function poisoned(cause: unknown): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_POISONED",
+    "Cannot use the native handle: an earlier statement failed; let its error go out, or roll back to a savepoint before it",
+    { cause },
   );
 }

@@ -1,6 +1,6 @@
 /** Totals, and what only an operator can decide. */
 import type { Attention, Counts } from "../reader.ts";
-import type { ReadHandle } from "./reader.ts";
+import type { ReadHandle } from "./handle.ts";
 import {
   obligationColumns,
   receiptColumns,

@@ -3,10 +3,10 @@ import type { Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { deciding } from "./answers.ts";
+import type { ReadHandle } from "./handle.ts";
 import { liveLease } from "./moves.ts";
 import { pageOf, whereSet, type Condition } from "./page.ts";
 import { auditOf } from "./reader-records.ts";
-import type { ReadHandle } from "./reader.ts";
 import {
   obligationColumns,
   requestColumns,

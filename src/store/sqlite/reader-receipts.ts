@@ -2,9 +2,9 @@
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 import { auditTarget } from "../audit-target.ts";
 import type { Page, ReceiptDetail, ReceiptFilter, RecordedDelivery } from "../reader.ts";
+import type { ReadHandle } from "./handle.ts";
 import { pageOf, whereSet } from "./page.ts";
 import { auditOf } from "./reader-records.ts";
-import type { ReadHandle } from "./reader.ts";
 import {
   obligationColumns,
   receiptColumns,

@@ -1,7 +1,7 @@
 /** Reads of the records beside events and obligations. */
 import type { RecordedAudit, StoreReader } from "../reader.ts";
 import type { RefusalFacts } from "../store.ts";
-import type { ReadHandle } from "./reader.ts";
+import type { ReadHandle } from "./handle.ts";
 import { decodeRevision } from "./revision.ts";
 import { sql } from "./statements.ts";
 

@@ -1,21 +1,12 @@
-import type { DatabaseSync } from "node:sqlite";
-import type { Stamp } from "../../domain/instant.ts";
 import type { Obligation } from "../../domain/obligation.ts";
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 import type * as Contract from "../reader.ts";
 import type { RefusalFacts } from "../store.ts";
+import type { ReadHandle } from "./handle.ts";
 import { readAttention, readCounts } from "./reader-counts.ts";
 import { listObligations, readObligation } from "./reader-obligations.ts";
 import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
 import { listRefusals, readSnapshot } from "./reader-records.ts";
-import type { Prepared, Sql } from "./statements.ts";
-
-/** What reads work with: one connection, in one read transaction. */
-export interface ReadHandle {
-  readonly statement: (definition: Sql) => Prepared;
-  readonly database: DatabaseSync;
-  readonly stamp: () => Stamp;
-}
 
 /** Runs reads against one state of the database. */
 export type Read = <T>(read: (handle: ReadHandle) => T) => Promise<T>;

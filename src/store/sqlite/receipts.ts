@@ -132,3 +132,16 @@ export function discardReceipts(handle: Handle, ids: readonly number[]): void {
     handle.statement(removeReceipt).run(id);
   }
 }
+
+// Index counterfoil_payloads_expiry, oldest first.
+const expireDue = sql(
+  "payload.expire-due",
+  `DELETE FROM counterfoil_payloads WHERE receipt_id IN (
+     SELECT receipt_id FROM counterfoil_payloads WHERE expire_at IS NOT NULL AND expire_at <= ?
+     ORDER BY expire_at LIMIT ?)`,
+);
+
+/** Removes bytes whose time has come; gives how many events lost theirs. */
+export function expireBytes(handle: Handle, limit: number): number {
+  return Number(handle.statement(expireDue).run(handle.stamp.wallMs, limit).changes);
+}

@@ -53,7 +53,8 @@ const trimRefusals = sql(
 
 /** Adds refused deliveries to the ring; the oldest go. */
 export function recordRefusals(handle: Handle, refusals: readonly RefusalFacts[]): void {
-  for (const { at, connection, cause, facts } of refusals)
+  for (const { at, connection, cause, facts } of refusals) {
     handle.statement(insertRefusal).run(at, connection, cause, facts);
+  }
   if (refusals.length > 0) handle.statement(trimRefusals).run(handle.limits.refusalsKept);
 }

@@ -2,7 +2,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeRevision, encodeRevision } from "./revision.ts";
 
-const integers = fc.oneof(fc.bigInt(), fc.bigInt({ min: -1000n, max: 1000n }), fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }));
+const integers = fc.oneof(
+  fc.bigInt(),
+  fc.bigInt({ min: -1000n, max: 1000n }),
+  fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
+);
 
 test("encoded revisions sort as the integers do", () => {
   fc.assert(

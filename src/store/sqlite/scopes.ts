@@ -132,26 +132,22 @@ export class Scopes {
     if (this.#broken) throw this.#broken;
     if (!this.#connection.database.isTransaction) throw this.#break(new Error("The transaction ended from within"));
     if (this.#stack.at(-1) !== scope) throw unfinishedError("an attempt that another attempt was begun beside");
-    if (scope.native && scope.native.unfinished > 0) {
-      const message =
-        "Cannot keep the work of a handler: it began a transaction on the native handle and did not end it";
-      throw new CounterfoilError("TRANSACTION_CONTROL", message);
-    }
+    scope.native?.assertSettled();
   }
 
   /** Undoes a scope's work; gives the error that its caller is to see. */
   #undone(scope: Scope, error: unknown): unknown {
     if (scope.ended) return error;
     this.#pop(scope);
-    if (!this.#broken && this.#connection.database.isTransaction) {
-      try {
-        this.#run(rollbacks, scope.depth);
-        this.#run(releases, scope.depth);
-      } catch (failure) {
-        this.#break(failure);
-      }
-    } else this.#broken ?? this.#break(error);
-    return this.#broken ?? error;
+    if (this.#broken) return this.#broken;
+    if (!this.#connection.database.isTransaction) return this.#break(error);
+    try {
+      this.#run(rollbacks, scope.depth);
+      this.#run(releases, scope.depth);
+      return error;
+    } catch (error_) {
+      return this.#break(storeError(error_, "rollback"));
+    }
   }
 
   #met(error: unknown): unknown {
@@ -171,8 +167,7 @@ export class Scopes {
 
   #run(of: readonly Sql[], depth: number): void {
     const definition = of[depth];
-    if (!definition)
-      throw new RangeError(`Cannot nest attempts deeper than ${depthMax}: let one return before the next`);
+    if (!definition) throw new RangeError(`Cannot nest attempts deeper than ${depthMax}: let one return first`);
     this.#connection.statements.own(definition).run();
   }
 }

@@ -1,7 +1,7 @@
 import { CounterfoilError } from "../../domain/errors.ts";
 
 // Taken once: tests may replace the global functions by ones that a fake clock drives.
-const { nextTick } = process;
+const nextTick: (fire: () => void) => void = process.nextTick.bind(process);
 const microtask = queueMicrotask;
 
 /**

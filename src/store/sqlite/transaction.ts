@@ -9,7 +9,7 @@ import type { Handle } from "./handle.ts";
 import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
 import { arrive, dueReceipts, lockReceipt } from "./open-receipts.ts";
-import { claimReceipts, discardReceipts, settleReceipts } from "./receipts.ts";
+import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
 import type { Scopes } from "./scopes.ts";
@@ -61,7 +61,7 @@ export class SqliteTransaction implements Contract.StoreTx {
     const bound = bindValues(values);
     return this.#connection.statements.step("query", () => {
       if (!returnsRows) return withChanges([], Number(statement.run(...bound).changes));
-      const rows = readRows(statement.all(...bound) as Record<string, SqlValue>[]);
+      const rows = readRows(statement.all(...bound));
       return withChanges(rows, writes ? rows.length : 0);
     });
   }
@@ -76,6 +76,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async discardReceipts(ids: readonly number[]): Promise<void> {
     this.#scopes.use(() => discardReceipts(this.#handle, ids));
+  }
+
+  async expireBytes(limit: number): Promise<number> {
+    return this.#scopes.use(() => expireBytes(this.#handle, limit));
   }
 
   async recordRedeliveries(redeliveries: readonly Contract.Redelivery[]): Promise<void> {
