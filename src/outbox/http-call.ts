@@ -125,10 +125,9 @@ class HttpCall {
   }
 
   #start(): void {
-    if (this.#over) return;
-    this.#phase = "write";
     const { mayStart, probe } = this.#options;
     this.#guarded(() => {
+      this.#phase = "write";
       probe?.("call.write:before");
       if (!mayStart()) return this.#stop("withdrawn", "taken back before the first byte");
       this.#writing = true;

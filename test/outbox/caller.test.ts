@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startProcess } from "../../src/testing/processes.ts";
-import { certificate, make, replyOk, send, toLoopback, Wire } from "./wire.ts";
+import { answer, certificate, make, replyOk, send, toLoopback, Wire } from "./wire.ts";
 
 describe("connections", () => {
   test("are kept and used again, unless a call wants its own", async () => {
@@ -28,6 +28,35 @@ describe("connections", () => {
     await once(idle!, "close");
     expect(await send(url, { caller })).toMatchObject({ status: 201 });
     expect(wire.connections).toBe(2);
+  });
+
+  test("on which an answer comes that nobody asked for do not carry another call", async () => {
+    await using wire = await Wire.plain((socket, text) => {
+      replyOk(socket);
+      if (text.includes("/twice")) socket.write(answer("200 OK", "for the next one"));
+    });
+    const { caller } = make();
+    const url = `http://127.0.0.1:${wire.port}/`;
+    // In one piece with the true answer, and later, on an idle connection.
+    expect(await send(`${url}twice`, { caller })).toMatchObject({ status: 201 });
+    await eventually(() => wire.sockets.length === 0);
+    expect(await send(url, { caller })).toMatchObject({ status: 201 });
+    wire.sockets[0]!.write(answer("200 OK", "for the next one"));
+    await eventually(() => wire.sockets.length === 0);
+    expect(await send(url, { caller })).toMatchObject({ status: 201 });
+    expect(wire.connections).toBe(3);
+  });
+
+  test("are closed when they were idle for long, and only then", async () => {
+    let reply = (): void => undefined;
+    await using wire = await Wire.plain((socket) => void (reply = () => replyOk(socket)));
+    const { caller } = make({ idleMs: 20 });
+    const call = send(`http://127.0.0.1:${wire.port}/`, { caller });
+    const startedMs = performance.now();
+    await eventually(() => wire.text.includes("1042") && performance.now() > startedMs + 200);
+    reply();
+    expect(await call).toMatchObject({ status: 201 });
+    await eventually(() => wire.sockets.length === 0);
   });
 
   test("of forty calls at once raise no warning and leave no listener", async () => {

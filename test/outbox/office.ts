@@ -1,0 +1,166 @@
+/**
+ * An outbox at work: a real SQLite file, a real provider, and as many processes' worth of engine on the
+ * file as a test wants. Time is a virtual clock, so that leases, keys and backoff pass when a test says so.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { effect, type Effect, type EffectDefinition, type EffectOptions } from "../../src/domain/effect.ts";
+import { type Limits, withLimits } from "../../src/domain/limits.ts";
+import type { Obligation } from "../../src/domain/obligation.ts";
+import { type } from "../../src/domain/schema.ts";
+import type { TelemetryEvent } from "../../src/domain/telemetry.ts";
+import type { ObligationDetail } from "../../src/store/reader.ts";
+import { sqlite } from "../../src/store/sqlite/index.ts";
+import { type FakeProvider, type FakeProviderOptions, startFakeProvider } from "../../src/testing/fake-provider.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { Runtime } from "../../src/work/runtime.ts";
+import { transact } from "../../src/work/transact.ts";
+import { runUnit } from "../../src/work/unit.ts";
+import { Wake } from "../../src/work/wake.ts";
+import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
+
+export const tenant = "acme";
+
+export interface Order {
+  readonly order: string;
+}
+export interface Shipment {
+  readonly id: string;
+}
+interface Shipments {
+  readonly shipments: readonly Shipment[];
+}
+
+export type ShipOptions = Partial<EffectOptions<Order, Shipment, Shipments>>;
+
+/** One process's worth of engine on the file. */
+export interface Desk {
+  readonly runtime: Runtime;
+  readonly worker: Worker;
+  readonly events: TelemetryEvent[];
+  /** Owes an order's shipment in a transaction of the application's. */
+  owe(order: string, effectOf?: Effect<Order>): Promise<void>;
+  /** Does all that is due now and comes back. */
+  work(): Promise<void>;
+  see(order: string): Promise<ObligationDetail>;
+  state(order: string): Promise<Obligation["state"]>;
+  kinds(): readonly TelemetryEvent["kind"][];
+}
+
+export interface OfficeOptions {
+  readonly provider?: FakeProviderOptions;
+  readonly limits?: Partial<Limits>;
+}
+
+export interface DeskOptions extends WorkerOptions {
+  readonly effects?: readonly Effect<Order>[];
+  readonly clock?: VirtualClock;
+  readonly limits?: Partial<Limits>;
+}
+
+export class Office implements AsyncDisposable {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly provider: FakeProvider;
+  readonly ship: Effect<Order>;
+  readonly #folder: string = mkdtempSync(join(tmpdir(), "counterfoil-outbox-"));
+  readonly #limits: Partial<Limits>;
+  readonly #close: (() => Promise<void>)[] = [];
+
+  constructor(provider: FakeProvider, limits: Partial<Limits>) {
+    this.provider = provider;
+    this.#limits = limits;
+    this.ship = this.effect();
+  }
+
+  get file(): string {
+    return join(this.#folder, "shop.db");
+  }
+
+  /** A shipment effect at the provider, as declared unless a test says otherwise. */
+  effect(options: ShipOptions = {}, name: `${string}/v${number}` = "ship/v1"): Effect<Order> {
+    const { url } = this.provider;
+    return effect<Order & { readonly [key: string]: string }, Shipment, Shipments>(name, {
+      input: type<Order & { readonly [key: string]: string }>(),
+      answer: shipmentSchema,
+      request: ({ input, key }) => ({ method: "POST", url: `${url}/v1/shipments`, json: { ...input, ref: key } }),
+      idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
+      allow: [url],
+      ...options,
+    } as EffectOptions<Order & { readonly [key: string]: string }, Shipment, Shipments>) as Effect<never> as Effect<Order>;
+  }
+
+  /** The provider's own way to tell what it did. */
+  get lookup(): NonNullable<ShipOptions["lookup"]> {
+    return {
+      get: ({ key }) => `${this.provider.url}/v1/shipments?ref=${encodeURIComponent(key)}`,
+      found: ({ shipments }) => shipments[0],
+    };
+  }
+
+  /** Opens the file as another process would. */
+  async desk({ effects = [this.ship], clock = this.clock, limits, ...options }: DeskOptions = {}): Promise<Desk> {
+    const store = sqlite(this.file, { clock });
+    await store.migrate();
+    await store.open();
+    const events: TelemetryEvent[] = [];
+    const runtime: Runtime = {
+      store,
+      limits: withLimits({ ...this.#limits, ...limits }),
+      clock,
+      random: () => 0,
+      emit: (event) => void events.push(event),
+      wake: new Wake(),
+      effects: new Map(effects.map(({ name, definition }): [string, EffectDefinition] => [name, definition])),
+    };
+    const worker = new Worker(runtime, options);
+    this.#close.push(async () => {
+      await worker.stop({ graceMs: 0 });
+      await store.close();
+    });
+    const see = async (order: string): Promise<ObligationDetail> => {
+      const detail = await store.reader.obligation(tenant, `${order}/fulfil/v1`);
+      if (detail === undefined) throw new Error(`Cannot see order ${order}: nothing is owed for it`);
+      return detail;
+    };
+    return {
+      runtime,
+      worker,
+      events,
+      owe: (order, effectOf = effects[0] ?? this.ship) => owe(runtime, effectOf, order),
+      work: () => worker.drain({ graceMs: 60_000 }),
+      see,
+      state: async (order) => (await see(order)).obligation.state,
+      kinds: () => events.map(({ kind }) => kind),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const close of this.#close) await close();
+    await this.provider.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export async function openOffice({ provider, limits = {} }: OfficeOptions = {}): Promise<Office> {
+  return new Office(await startFakeProvider(provider), limits);
+}
+
+async function owe(runtime: Runtime, owed: Effect<Order>, order: string): Promise<void> {
+  const scope = { tenant, connection: "", account: "", receiptId: null };
+  await transact(runtime, (tx, signals) =>
+    runUnit(tx, { scope, runtime, signals }, (work) => work.owe(owed, { key: [order, "fulfil", "v1"], input: { order } })),
+  );
+}
+
+/** A schema that refuses an answer without an id. */
+const shipmentSchema = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: (value: unknown) =>
+      typeof value === "object" && value !== null && "id" in value && typeof value.id === "string"
+        ? { value }
+        : { issues: [{ message: "no id", path: ["id"] }] },
+  },
+} as const;
