@@ -3,18 +3,19 @@
  * decides, moves it, and writes the audit row.
  *
  * The fence is the compare-and-set key. A claim raises it and so does an action, so that a second click
- * with the fence of the first, or another operator's, is refused as CHANGED. Attempts and lease are
- * read before the transaction; they can only have grown older under the same fence: a new call would
- * have raised it. Late evidence can come under any fence and is read inside.
+ * with the fence of the first, or another operator's, is refused as CHANGED. The lease is read
+ * before the transaction; under the same fence it can only have ended since, for a new one would have
+ * raised the fence. Late evidence can come under any fence and is read inside.
  */
 import type { EffectDefinition } from "../domain/effect.ts";
 import type { Instant } from "../domain/instant.ts";
 import { closedStates, type Obligation, type Progress, type StoredAnswer } from "../domain/obligation.ts";
+import { auditTarget } from "../store/audit-target.ts";
 import type { ObligationDetail } from "../store/reader.ts";
 import type { StoreTx } from "../store/store.ts";
 import { transact } from "../work/transact.ts";
-import { type Acted, type Acting, auditTarget, tell } from "./acting.ts";
-import { type KeyStanding, keyStanding, saidAbsent } from "./key-standing.ts";
+import { type Acted, type Acting, tell } from "./acting.ts";
+import { type KeyStanding, keyStanding } from "./key-standing.ts";
 import { obligationName } from "./operator-reads.ts";
 import { changed, notAllowed, notFound } from "./refusal.ts";
 
@@ -35,8 +36,6 @@ export interface ObligationFacts {
   /** The effect as this configuration registers it. */
   readonly effect: EffectDefinition | undefined;
   readonly key: KeyStanding;
-  /** A lookup said absent after the last call that may have arrived. */
-  readonly absent: boolean;
   /** A call, a lookup or a hook holds the lease now. */
   readonly running: boolean;
   /** An earlier call was answered after its worker had lost it: the effect exists. */
@@ -108,7 +107,6 @@ function factsOf(
     now: tx.now,
     effect: runtime.effects.get(obligation.effect),
     key: keyStanding(obligation, runtime, tx.stamp),
-    absent: saidAbsent(detail.attempts),
     running: detail.lease?.live === true,
   };
 }

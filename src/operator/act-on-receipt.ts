@@ -5,9 +5,10 @@
 import type { Decision } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import { reapply } from "../inbox/reapply.ts";
+import { auditTarget } from "../store/audit-target.ts";
 import type { ReceiptDetail } from "../store/reader.ts";
 import type { StoreTx } from "../store/store.ts";
-import { type Acted, type Acting, auditTarget, tell } from "./acting.ts";
+import { type Acted, type Acting, tell } from "./acting.ts";
 import { bytesExpired, changed, notAllowed, notFound } from "./refusal.ts";
 
 /** Names a receipt, and what the operator saw and thinks. */

@@ -18,11 +18,6 @@ export interface Acted {
   readonly says: string;
 }
 
-/** Names an audited thing, in audit rows and telemetry: by its number, never by text from outside. */
-export function auditTarget(kind: "obligation" | "receipt", id: number): string {
-  return `${kind}/${id}`;
-}
-
 /** Tells subscribers of an action that was committed. */
 export function tell({ runtime, who }: Acting, action: string, target: string): void {
   runtime.emit({ kind: "operator.acted", action, target, who });

@@ -1,3 +1,4 @@
+import { furthest } from "../domain/obligation.ts";
 import type { ObligationFacts, ObligationVerb, Step } from "./act-on-obligation.ts";
 
 /** Gives an obligation up. A call that is running is not stopped; what it learns stays on its attempt. */
@@ -11,7 +12,14 @@ function decide({ obligation, running, refuse }: ObligationFacts, reason: string
   if (state === "cancelled") return { to: null, says: "It is cancelled already" };
   if (state === "done" || state === "withdrawn") throw refuse(`it is ${state}, so nothing more is owed`);
   return {
-    to: { ...obligation, state: "cancelled", dueAt: null, reason: `cancelled by an operator: ${reason}` },
+    // The row of a call in flight says how far the ones before it got.
+    to: {
+      ...obligation,
+      state: "cancelled",
+      reached: state === "sending" ? furthest(reached, "maybe") : reached,
+      dueAt: null,
+      reason: `cancelled by an operator: ${reason}`,
+    },
     says: `It is cancelled: nothing more is sent${consequence(reached, running)}`,
   };
 }

@@ -1,8 +1,9 @@
 import type { EffectDefinition } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import type { Limits } from "../domain/limits.ts";
-import type { Progress } from "../domain/obligation.ts";
+import type { Progress, StoredAnswer } from "../domain/obligation.ts";
 import { check } from "../domain/schema.ts";
+import { operatorAnswer } from "../outbox/stored-answer.ts";
 import {
   type ObligationFacts,
   type ObligationVerb,
@@ -25,14 +26,14 @@ export function done({ evidence, answer }: Done, limits: Limits): ObligationVerb
   if (evidence.trim() === "") {
     throw new TypeError("Cannot mark done: the evidence is blank; say how you know that it took effect");
   }
-  const body = answer === undefined ? undefined : new TextEncoder().encode(JSON.stringify(answer));
-  if (body && body.length > limits.answerBytes) {
-    throw new TypeError(`Cannot mark done: the answer has ${body.length} bytes, allowed are ${limits.answerBytes}`);
+  const stored = answer === undefined ? undefined : operatorAnswer(answer, limits.answerBytes);
+  if (stored?.truncated) {
+    throw new TypeError(`Cannot mark done: the answer is over ${limits.answerBytes} bytes; give what the hook needs`);
   }
-  return { action: "done", decide: (facts) => decide(facts, answer, body) };
+  return { action: "done", decide: (facts) => decide(facts, answer, stored) };
 }
 
-function decide(facts: ObligationFacts, answer: Json | undefined, body: Uint8Array | undefined): Step {
+function decide(facts: ObligationFacts, answer: Json | undefined, stored: StoredAnswer | undefined): Step {
   const { obligation, now, refuse } = facts;
   if (obligation.state === "done") return { to: null, says: "It is done already" };
   if (obligation.state === "cancelled" || obligation.state === "withdrawn") throw refuse(`it is ${obligation.state}`);
@@ -49,7 +50,7 @@ function decide(facts: ObligationFacts, answer: Json | undefined, body: Uint8Arr
     reason: "marked done by an operator",
   };
   const says = hook ? "It is settling: the settled hook runs now" : "It is done";
-  return { to, says, ...(body && { answer: { status: 0, body, truncated: false } }) };
+  return { to, says, ...(stored && { answer: stored }) };
 }
 
 function refuseUnfit(

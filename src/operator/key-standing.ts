@@ -1,6 +1,6 @@
 import type { Stamp } from "../domain/instant.ts";
 import { keyLifeMs } from "../domain/key-life.ts";
-import type { Attempt, Obligation } from "../domain/obligation.ts";
+import type { Obligation } from "../domain/obligation.ts";
 import { policyOf } from "../outbox/effect-policy.ts";
 import type { Runtime } from "../work/runtime.ts";
 
@@ -27,16 +27,4 @@ export function keyStanding(
   if (key === null) return { kind: "none" };
   const remainingMs = keyLifeMs({ ...key, since: keySince }, now);
   return remainingMs > 0 ? { kind: "good", remainingMs } : { kind: "expired" };
-}
-
-/**
- * Whether a lookup said absent after the last call that may have arrived. A lookup before that call
- * says nothing of it; attempts are ordered by their fences.
- */
-export function saidAbsent(attempts: readonly Pick<Attempt, "kind" | "verdict" | "fence">[]): boolean {
-  const calls = attempts.filter(
-    ({ kind, verdict }) => kind === "send" && verdict !== "released" && verdict !== "not_sent",
-  );
-  const lastCall = Math.max(0, ...calls.map(({ fence }) => fence));
-  return attempts.some(({ kind, verdict, fence }) => kind === "lookup" && verdict === "absent" && fence > lastCall);
 }

@@ -11,8 +11,8 @@ import {
 } from "./act-on-obligation.ts";
 
 /**
- * Sends again under a new key. This can force a second effect, so it needs a lookup that said absent, or
- * the operator's own word that the first did not take effect.
+ * Sends again under a new key. Where an earlier call may have taken effect this can be a second one, so it
+ * needs the operator's own word that it did not; a lookup that says absent sends again by itself.
  */
 export function renewKey(options: { readonly confirm: boolean }): ObligationVerb {
   return {
@@ -22,7 +22,7 @@ export function renewKey(options: { readonly confirm: boolean }): ObligationVerb
 }
 
 function decide(facts: ObligationFacts, confirm: boolean): Step {
-  const { obligation, now, absent, evidence, refuse } = facts;
+  const { obligation, now, evidence, refuse } = facts;
   refuseClosed(facts);
   refuseRunning(facts);
   if (obligation.state === "settling" || evidence) {
@@ -32,8 +32,8 @@ function decide(facts: ObligationFacts, confirm: boolean): Step {
   if (obligation.state === "owed" && obligation.generation > 1 && obligation.keySince === null && isDue(facts)) {
     return { to: null, says: `Its key was renewed already (generation ${obligation.generation}) and is not used yet` };
   }
-  if (obligation.reached !== "no" && !absent && !confirm) {
-    throw refuse("an earlier call may have taken effect; look it up first, or confirm that you know it did not");
+  if (obligation.reached !== "no" && obligation.keySince !== null && !confirm) {
+    throw refuse("an earlier call may have taken effect; look it up, or confirm that you know it did not");
   }
   const generation = obligation.generation + 1;
   const to: Progress = {

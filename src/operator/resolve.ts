@@ -1,8 +1,9 @@
 import { type Decision, isFinal } from "../domain/outcome.ts";
 import { place } from "../inbox/schedule.ts";
+import { auditTarget } from "../store/audit-target.ts";
 import { transact } from "../work/transact.ts";
 import { auditReceipt, lookAt, type ReceiptAction, type ReceiptFacts, runAgain } from "./act-on-receipt.ts";
-import { type Acted, type Acting, auditTarget, tell } from "./acting.ts";
+import { type Acted, type Acting, tell } from "./acting.ts";
 
 /**
  * What the operator chose: keep what is there, take this event's content, or acknowledge that other

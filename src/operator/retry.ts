@@ -27,18 +27,19 @@ function decide(facts: ObligationFacts): Step {
   return resend(facts);
 }
 
+/**
+ * Sends again only what cannot be there twice. A key that has not been used is what an "absent" gave
+ * back; whatever else may have arrived needs a key that the provider still keeps.
+ */
 function resend(facts: ObligationFacts): Step {
-  const { obligation, now, key, absent, evidence, refuse } = facts;
-  const owed: Progress = { ...obligation, ...renewed, state: "owed", dueAt: now, reason: null };
-  if (evidence) {
-    return { to: owed, says: "An earlier call was answered: it is settled from that answer, nothing is sent" };
-  }
-  if (obligation.reached === "no") return { to: owed, says: "It is due now; nothing has reached the provider yet" };
-  if (obligation.keySince === null) return { to: owed, says: "It is due now; its present key has not been used yet" };
-  if (key.kind === "good") return { to: owed, says: "It is due now: the same request goes out under the same key" };
-  if (!absent) throw refuse(doubtful(facts));
-  const to: Progress = { ...owed, generation: obligation.generation + 1, keySince: null };
-  return { to, says: "It is due now: a lookup said absent, so it goes out again" };
+  const { obligation, now, key, evidence, refuse } = facts;
+  const { reached, keySince } = obligation;
+  const to: Progress = { ...obligation, ...renewed, state: "owed", dueAt: now, reason: null };
+  if (evidence) return { to, says: "An earlier call was answered: it is settled from that answer, nothing is sent" };
+  if (reached === "no") return { to, says: "It is due now; nothing has reached the provider yet" };
+  if (keySince === null) return { to, says: "It is due now: it goes out under a key that has not been used" };
+  if (key.kind !== "good") throw refuse(doubtful(facts));
+  return { to, says: "It is due now: the same request goes out under the same key" };
 }
 
 /** Why a repeat is not safe, and what is. */
@@ -47,6 +48,6 @@ function doubtful({ effect, key, obligation }: ObligationFacts): string {
     return `an earlier call may have taken effect, and ${obligation.effect} is not registered here to say whether its key is good`;
   }
   const noKey = key.kind === "none" ? "the provider keeps no keys" : "its key is too old to prevent a second one";
-  const lookUp = effect?.lookup ? "look it up, or " : "";
+  const lookUp = effect?.lookup ? "look it up, " : "";
   return `an earlier call may have taken effect, and ${noKey}; ${lookUp}renew the key if you know that it did not, or mark it done if it did`;
 }

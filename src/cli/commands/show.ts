@@ -20,9 +20,9 @@ export function showCommand(): Command {
     .argument("<receipt|tenant>", "number of a receipt, or the tenant of an obligation")
     .argument("[key]", "operation key of an obligation")
     .option("--payload", "show stored bytes too: signed body, request, answer")
-    .action(async (subject: string, key: string | undefined, options: ShowOptions, command: Command) => {
+    .action(async (subject: string, key: string | undefined, options: ShowOptions) => {
       if (key === undefined && !/^\d+$/.test(subject)) {
-        command.error("error: name a receipt by its number, or an obligation by its tenant and its operation key");
+        throw new TypeError(`Cannot show "${subject}": name a receipt by its number, an obligation by its tenant and key`);
       }
       const report = await withOperator(options, (operator) =>
         key === undefined
