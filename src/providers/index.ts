@@ -8,7 +8,7 @@ export { generic, type GenericOptions, type GenericSignature } from "./generic.t
 export type { GithubEvents, GithubIssues, GithubPing, GithubPullRequest, GithubPush } from "./github-events.ts";
 export { github } from "./github.ts";
 export type { ChallengeHandshake, Handshake, HandshakeAnswer, HandshakeRequest } from "./handshake.ts";
-export type { EventMap, EventsOf, Provider } from "./provider.ts";
+export type { EventMap, EventsOf, Provider, ProviderData } from "./provider.ts";
 export type { AnswerName, DerivedId, FieldSource, IdentityRule, ProviderRules, ProviderSpec } from "./provider-spec.ts";
 export { sampleDelivery, signDelivery, type SampleOptions, type SignedDelivery } from "./sample-delivery.ts";
 export {

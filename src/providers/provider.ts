@@ -11,13 +11,16 @@ export type EventsOf<E extends { readonly type: string; readonly data: unknown }
   [Each in E as Each["type"]]: Each["data"];
 };
 
-/** A provider preset, with the types of its events. */
-export interface Provider<Name extends string = string, Events = EventMap> {
+/** What receiving needs of a provider, whatever the types of its events. */
+export interface ProviderData<Name extends string = string> {
   readonly name: Name;
   readonly rules: ProviderRules<Name>;
   /** How its bodies are read; made ready once. */
   readonly plan: BodyPlan;
+}
 
+/** A provider preset, with the types of its events. */
+export interface Provider<Name extends string = string, Events = EventMap> extends ProviderData<Name> {
   /** Handles one type of event, with the types of this provider's map. */
   on<Type extends keyof Events & string>(type: Type, handle: Handle<Event<Type, Events[Type]>>): Handler<Name>;
   /** Handles one type of event after a check of `event.data`; what does not fit is quarantined. */

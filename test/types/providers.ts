@@ -6,13 +6,21 @@ import type { Stripe } from "stripe";
 import * as v from "valibot";
 import type { Handler } from "../../src/domain/handler.ts";
 import { type } from "../../src/domain/schema.ts";
-import { defineProvider, generic, github, standardWebhooks, stripe, type Provider } from "../../src/providers/index.ts";
+import {
+  defineProvider,
+  generic,
+  github,
+  standardWebhooks,
+  stripe,
+  type Provider,
+  type ProviderData,
+} from "../../src/providers/index.ts";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 declare function yes<T extends true>(): T;
 /** As a connection takes it: the provider decides whose handlers fit. */
 declare function connect<Name extends string>(options: {
-  readonly provider: { readonly name: Name };
+  readonly provider: ProviderData<Name>;
   readonly handlers: readonly Handler<NoInfer<Name>>[];
 }): void;
 
