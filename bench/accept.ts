@@ -26,7 +26,7 @@ export interface AcceptOptions extends RoundsOptions {
   readonly connections: number;
 }
 
-export const acceptContenders: readonly string[] = ["hand-written", "no-store", "no-store-node-http"];
+export const acceptContenders: readonly string[] = ["counterfoil", "hand-written", "no-store", "no-store-node-http"];
 
 type Run = BenchResult & LoadResult;
 
