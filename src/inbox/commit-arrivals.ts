@@ -50,7 +50,7 @@ async function commitEachAlone(arrivals: readonly Arrival[], runtime: Runtime, e
 
 /** The handler broke the transaction itself: its policy is carried out in a transaction that does not run it. */
 async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unknown): Promise<Fate<Received>> {
-  if (arrival.reading.kind === "decided") throw error;
+  if (arrival.reading.kind === "decided" || !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
   const failure = handlerError(error, arrival.reading.event);
   if (arrival.policy !== "hold") return { kind: "failed", error: failure };
   const decision = heldDecision(runtime, arrival, failure);

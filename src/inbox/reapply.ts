@@ -83,7 +83,7 @@ export async function reapply(context: ReapplyContext, receiptId: number, option
       return result;
     });
   } catch (error) {
-    if (hasCode(error, ...storeTroubles, "NOT_FOUND", "CHANGED", "BYTES_EXPIRED")) throw error;
+    if (!hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
     decided = await holdBroken(context, receiptId, { options, error });
   }
   tell(runtime, [decided], options.by);
