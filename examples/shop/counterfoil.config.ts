@@ -1,7 +1,6 @@
 import { type App, connect, defineApp, jsonLogger } from "counterfoil";
 import { stripe } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
-
 import { dataFolder } from "./data-folder.ts";
 import { courier, refund, ship } from "./fulfilment.ts";
 import { paid, refunded } from "./payments.ts";

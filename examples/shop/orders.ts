@@ -1,6 +1,5 @@
 /** The shop's own tables, and its own request path: the same guards as the webhooks. */
 import type { App } from "counterfoil";
-
 import { courier, ship } from "./fulfilment.ts";
 
 export interface NewOrder {

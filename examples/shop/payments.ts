@@ -1,7 +1,6 @@
 /** What a payment obliges the shop to do. Every branch is a guard: copies, disorder and late news change nothing twice. */
 import { transitions } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-
 import { courier, refund, ship } from "./fulfilment.ts";
 
 type OrderStatus = "awaiting_payment" | "paid" | "refunded" | "cancelled";
