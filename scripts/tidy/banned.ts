@@ -12,9 +12,9 @@ const isTest = (path: string): boolean =>
 /** The kit runs against real processes and a real clock; everything else that ships takes time as an argument. */
 const takesClock = (path: string): boolean =>
   isShipped(path) && !/^src\/(?:telemetry|testing)\/|\/system-clock\.ts$/u.test(path);
-/** Locks of other processes and sockets are waited for in real time: no clock of a test moves them. */
+/** Locks of other processes, sockets and people are waited for in real time: no clock of a test moves them. */
 const waitsByClock = (path: string): boolean =>
-  takesClock(path) && !/^src\/(?:http|store\/(?:sqlite|postgres))\//u.test(path);
+  takesClock(path) && !/^src\/(?:cli|http|store\/(?:sqlite|postgres))\//u.test(path);
 
 /** Calls that work and are still wrong here, each with what to write instead. */
 const bans: readonly Ban[] = [
