@@ -48,8 +48,12 @@ export interface App {
   listen(options: { readonly port: number; readonly host?: string }): Promise<Listening>;
   /** Works off what is due, within the budget: for platforms where nothing may run between requests. */
   drain(options?: { readonly budget?: Duration }): Promise<void>;
-  /** Stops claiming, lets calls in flight end within the grace, and closes the store. */
-  stop(): Promise<void>;
+  /**
+   * Stops cleanly: says it is not ready, keeps serving for `lameDuck` so that a proxy can look elsewhere
+   * (none by default), then stops accepting and claiming, lets what is in flight end within the grace,
+   * and closes the store.
+   */
+  stop(options?: { readonly lameDuck?: Duration }): Promise<void>;
   /** Hooks for node:http, Express and what is built on them. */
   readonly node: NodeHandler;
   /** Hooks for the Fetch standard: Hono, Next.js and others. */
@@ -167,11 +171,12 @@ class CounterfoilApp implements App {
     await this.#worker.drain({ graceMs: durationMs(budget) });
   }
 
-  async stop(): Promise<void> {
+  async stop({ lameDuck = "0s" }: { readonly lameDuck?: Duration } = {}): Promise<void> {
     this.#stopping = true;
+    const waitMs = durationMs(lameDuck);
+    if (waitMs > 0) await new Promise<void>((resolve) => void this.runtime.clock.timer(waitMs, resolve));
     const { graceMs } = this.runtime.limits;
-    await Promise.all([...this.#listening].map((listening) => listening.close(graceMs)));
-    await this.#worker.stop();
+    await Promise.all([this.#worker.stop(), ...[...this.#listening].map((listening) => listening.close(graceMs))]);
     await this.#inbox.idle();
     await this.runtime.store.close();
   }

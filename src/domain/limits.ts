@@ -5,6 +5,8 @@
 export interface Limits {
   /** Largest body of a connection whose provider names no cap of its own. */
   readonly bodyBytes: number;
+  /** Bodies being read at once, all together, before new ones get 503. */
+  readonly bodyBytesReading: number;
   readonly headerBytes: number;
   readonly headerCount: number;
   /** Time for a request's headers, and for the whole request. */
@@ -73,6 +75,7 @@ const day = 24 * hour;
 
 export const defaults: Limits = {
   bodyBytes: 1024 * 1024,
+  bodyBytesReading: 128 * 1024 * 1024,
   headerBytes: 16 * 1024,
   headerCount: 200,
   headersMs: 5 * second,

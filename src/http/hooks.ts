@@ -9,6 +9,7 @@ import type { Connection } from "../inbox/connection.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
+import type { Delivery } from "../verify/verify.ts";
 import { type Answer, answerError, answerReceived } from "./answer.ts";
 
 /** One HTTP request, as far as hooks read it. */
@@ -33,8 +34,15 @@ export interface HooksOptions {
   readonly basePath: string;
 }
 
+/** A request that goes on to the inbox. */
+interface Taken {
+  readonly connection: Connection;
+  readonly delivery: Delivery;
+}
+
 export class Hooks {
   readonly #options: HooksOptions;
+  #bytesReading = 0;
 
   constructor(options: HooksOptions) {
     this.#options = options;
@@ -48,22 +56,54 @@ export class Hooks {
   /** Answers a request; never rejects. */
   async handle(request: HookRequest): Promise<Answer> {
     const connection = this.#connectionOf(request.target);
+    let taken: Taken | Answer;
     try {
-      if (connection === undefined) {
-        throw new CounterfoilError(
-          "UNKNOWN_CONNECTION",
-          "Cannot take the delivery: no connection has the id in its path",
-        );
-      }
-      const handshake = handshakeAnswer(connection, request);
-      if (handshake !== undefined) return handshake;
-      this.#assertTakeable(connection, request);
-      const arrivedAtMs = this.#options.now();
-      const body = await request.readBody(connection.bodyBytesMax);
-      const received = await this.#options.inbox.receive(connection, { headers: request.headers, body, arrivedAtMs });
-      return answerReceived(received, connection.provider.rules.answers);
+      taken = await this.#take(connection, request);
     } catch (error) {
       return this.#refuse(connection, error);
+    }
+    if ("status" in taken) return taken;
+    const { answers } = taken.connection.provider.rules;
+    try {
+      return answerReceived(await this.#options.inbox.receive(taken.connection, taken.delivery), answers);
+    } catch (error) {
+      // The inbox has told of it.
+      return answerError(error, answers);
+    }
+  }
+
+  /** Everything before the event path: a handshake's answer, or a delivery with its bytes. */
+  async #take(connection: Connection | undefined, request: HookRequest): Promise<Taken | Answer> {
+    if (connection === undefined) {
+      throw new CounterfoilError(
+        "UNKNOWN_CONNECTION",
+        "Cannot take the delivery: no connection has the id in its path",
+      );
+    }
+    const handshake = handshakeAnswer(connection, request);
+    if (handshake !== undefined) return handshake;
+    this.#assertTakeable(connection, request);
+    const arrivedAtMs = this.#options.now();
+    const body = await this.#readBody(connection, request);
+    return { connection, delivery: { headers: request.headers, body, arrivedAtMs } };
+  }
+
+  /** Reads a body while the bodies being read fit into memory's share; a body of unknown length counts as the largest. */
+  async #readBody({ bodyBytesMax }: Connection, { headers, readBody }: HookRequest): Promise<Uint8Array> {
+    const { bodyBytesReading } = this.#options.limits;
+    const announced = headers.get("content-length");
+    const bytes = announced === undefined ? bodyBytesMax : Number(announced);
+    if (this.#bytesReading > 0 && this.#bytesReading + bytes > bodyBytesReading) {
+      throw new CounterfoilError(
+        "OVERLOADED",
+        `Cannot take the delivery: bodies of ${this.#bytesReading} bytes are being read; send it again later`,
+      );
+    }
+    this.#bytesReading += bytes;
+    try {
+      return await readBody(bodyBytesMax);
+    } finally {
+      this.#bytesReading -= bytes;
     }
   }
 
@@ -101,10 +141,7 @@ export class Hooks {
   #refuse(connection: Connection | undefined, error: unknown): Answer {
     const code: ErrorCode | "INTERNAL" = error instanceof CounterfoilError ? error.code : "INTERNAL";
     const answer = answerError(error, connection?.provider.rules.answers);
-    // The inbox has told of what it refused itself; of the rest nobody has heard yet.
-    if (answer.status !== 401 && answer.status !== 500) {
-      this.#options.emit({ kind: "delivery.refused", connection: connection?.id ?? "", code, cause: null });
-    }
+    this.#options.emit({ kind: "delivery.refused", connection: connection?.id ?? "", code, cause: null });
     if (code !== "METHOD_REFUSED" || connection === undefined) return answer;
     return { ...answer, headers: { ...answer.headers, allow: connection.provider.rules.methods.join(", ") } };
   }

@@ -50,24 +50,18 @@ export class Inbox {
     policy: FailurePolicy = connection.failing,
   ): Promise<Received> {
     const startedMs = this.#runtime.clock.monotonicMs();
-    assertMediaType(connection, delivery.headers);
-    const verdict = verify(connection.keyring, delivery);
-    if (verdict.kind === "refused") throw this.#refuse(connection, verdict, delivery.arrivedAtMs);
-    const arrival = readDelivery(connection, { delivery, verdict, policy });
+    let arrival: Arrival | undefined;
     try {
+      assertMediaType(connection, delivery.headers);
+      const verdict = verify(connection.keyring, delivery);
+      if (verdict.kind === "refused") throw this.#refused(connection, verdict, delivery.arrivedAtMs);
+      arrival = readDelivery(connection, { delivery, verdict, policy });
       await this.#ready();
       const received = await this.#group.submit(arrival);
       this.#tell(arrival, received, startedMs);
       return received;
     } catch (error) {
-      const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
-      this.#runtime.emit({
-        kind: "delivery.failed",
-        connection: connection.id,
-        eventId: arrival.draft.eventId,
-        code,
-        summary: errorSummary(error),
-      });
+      this.#tellFailure(connection, arrival, error);
       throw error;
     }
   }
@@ -78,11 +72,22 @@ export class Inbox {
     await this.#refusals.flush();
   }
 
-  #refuse(connection: Connection, refused: Refused, at: number): CounterfoilError {
+  /** A refusal tells of itself: only it knows the cause. */
+  #refused(connection: Connection, refused: Refused, at: number): CounterfoilError {
     const { cause, facts } = refused;
     this.#refusals.add({ at, connection: connection.id, cause, facts: JSON.stringify(facts) });
     this.#runtime.emit({ kind: "delivery.refused", connection: connection.id, code: "SIGNATURE_REFUSED", cause });
     return new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(refused));
+  }
+
+  #tellFailure({ id }: Connection, arrival: Arrival | undefined, error: unknown): void {
+    const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
+    if (arrival !== undefined) {
+      const { eventId } = arrival.draft;
+      this.#runtime.emit({ kind: "delivery.failed", connection: id, eventId, code, summary: errorSummary(error) });
+    } else if (code !== "SIGNATURE_REFUSED") {
+      this.#runtime.emit({ kind: "delivery.refused", connection: id, code, cause: null });
+    }
   }
 
   #tell({ draft }: Arrival, { outcome, duplicate, mismatch }: Received, startedMs: number): void {
