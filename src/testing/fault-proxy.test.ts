@@ -106,13 +106,16 @@ test("a reset before the first byte of the request leaves nothing at the server"
   expect(provider.counts().requests).toBe(0);
 });
 
-test("a reset within the request leaves exactly that many bytes at the server", async () => {
+test.each([
+  { sent: 10, name: "right after the last of them" },
+  { sent: request.length, name: "in the middle of a write" },
+])("a reset within the request leaves exactly its bytes at the server, $name", async ({ sent }) => {
   const target = await listen();
   const proxy = await startProxy(target.port, { kind: "reset", direction: "request", afterBytes: 10 });
   const connection = await open(proxy.port);
   await connection.send(request.subarray(0, 7));
   await eventually(() => Buffer.concat(target.read).length === 7);
-  await connection.send(request.subarray(7));
+  await connection.send(request.subarray(7, sent));
   await expect(connection.read()).rejects.toMatchObject({ code: "ECONNRESET" });
   await eventually(() => target.sockets[0]?.destroyed);
   expect(Buffer.concat(target.read)).toEqual(request.subarray(0, 10));
@@ -131,11 +134,14 @@ test("a reset within the reply counts its bytes from the moment the mode was set
   const connection = await open(proxy.port);
   await connection.send(request);
   await connection.read();
+  proxy.setMode({ kind: "reset", direction: "reply", afterBytes: 1_000 });
+  await connection.send(request);
+  await connection.read();
   proxy.setMode({ kind: "reset", direction: "reply", afterBytes: 12 });
   await connection.send(request);
   expect((await connection.peek()).toString()).toBe("HTTP/1.1 201");
   await expect(connection.rest()).rejects.toMatchObject({ code: "ECONNRESET" });
-  expect(provider.counts().effects).toBe(2);
+  expect(provider.counts().effects).toBe(3);
 });
 
 test("a stall holds both ways back, hides the end of a side, and lets all go on afterwards", async () => {
@@ -195,6 +201,21 @@ test("half-closes pass: a client that has said all still reads the reply", async
   await connection.send(request);
   connection.end();
   expect((await connection.read()).status).toBe(201);
+});
+
+test("a client that says all and then resets disturbs nobody", async () => {
+  const target = await listen();
+  const proxy = await startProxy(target.port);
+  const connection = await open(proxy.port);
+  await connection.send("a");
+  connection.end();
+  await eventually(() => target.sockets[0]?.readableEnded);
+  connection.reset();
+  const writing = setInterval(() => target.sockets[0]!.write("reply"), 1);
+  await eventually(() => proxy.connections === 0).finally(() => clearInterval(writing));
+  const other = await open(proxy.port);
+  await other.send("b");
+  await eventually(() => Buffer.concat(target.read).toString() === "ab");
 });
 
 test("closing drops every connection, stalled ones too", async () => {

@@ -126,8 +126,7 @@ export class FaultProxy implements AsyncDisposable {
   async #pump(direction: ProxyDirection, from: Socket, to: Socket): Promise<void> {
     let since: ProxyMode | undefined;
     let passedBytes = 0;
-    // An iterator that destroyed its socket at the end would take the other direction with it.
-    for await (const chunk of from.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of from as AsyncIterable<Buffer>) {
       const mode = await this.#unstalledMode();
       if (mode !== since) [since, passedBytes] = [mode, 0];
       if (mode.kind === "drop-reply" && direction === "reply") continue;

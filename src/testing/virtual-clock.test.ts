@@ -88,6 +88,13 @@ test("what a timer throws comes out of advance, and the clock stands at its inst
   expect(clock.monotonicMs()).toBe(10);
 });
 
+test("a timer that advances the clock itself never makes it run backwards", () => {
+  const clock = new VirtualClock();
+  clock.timer(5, () => clock.advance(100));
+  clock.advance(10);
+  expect(clock.monotonicMs()).toBe(105);
+});
+
 test("time that is no number or runs backwards is refused", () => {
   const clock = new VirtualClock();
   expect(() => clock.advance(-1)).toThrow(RangeError);
