@@ -1,0 +1,38 @@
+import { describe } from "vitest";
+import { exerciseAttempts } from "./attempts.conformance.ts";
+import type { MakeBundle } from "./bundle.conformance.ts";
+import { exerciseClaims } from "./claims.conformance.ts";
+import { exerciseEvidence } from "./evidence.conformance.ts";
+import { exerciseFences } from "./fences.conformance.ts";
+import { exerciseLeases } from "./leases.conformance.ts";
+import { exerciseMigrating } from "./migrating.conformance.ts";
+import { exerciseObligations } from "./obligations.conformance.ts";
+import { exerciseOpenReceipts } from "./open-receipts.conformance.ts";
+import { exerciseQueries } from "./queries.conformance.ts";
+import { exerciseReading } from "./reading.conformance.ts";
+import { exerciseReceipts } from "./receipts.conformance.ts";
+import { exerciseRedeliveries } from "./redeliveries.conformance.ts";
+import { exerciseReplays } from "./replays.conformance.ts";
+import { exerciseSnapshots } from "./snapshots.conformance.ts";
+import { exerciseTransactions } from "./transactions.conformance.ts";
+
+/** Holds an engine to the whole contract of `store.ts` and `reader.ts`, on a real database with two live handles. */
+export function exerciseStore(name: string, make: MakeBundle): void {
+  describe(name, () => {
+    exerciseMigrating(make);
+    exerciseTransactions(make);
+    exerciseAttempts(make);
+    exerciseQueries(make);
+    exerciseReceipts(make);
+    exerciseRedeliveries(make);
+    exerciseReplays(make);
+    exerciseOpenReceipts(make);
+    exerciseObligations(make);
+    exerciseClaims(make);
+    exerciseFences(make);
+    exerciseLeases(make);
+    exerciseEvidence(make);
+    exerciseSnapshots(make);
+    exerciseReading(make);
+  });
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import type { ReceiptDraft, SettledReceipt } from "../store.ts";
+import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
+import { bytesOf, claimedId, settledReceipt } from "./drafts.conformance.ts";
+
+const order = { kind: "order", id: "1042" };
+
+/** Events that are held or parked: what is due, and what an arrival makes due. */
+export function exerciseOpenReceipts(make: MakeBundle): void {
+  describe("open receipts", () => {
+    const bundle = eachBundle(make);
+
+    /** Commits an event with an open outcome, due in `dueInMs`. */
+    const open = async (
+      draft: Partial<ReceiptDraft>,
+      { dueInMs = 0, ...decision }: Partial<SettledReceipt> & { readonly dueInMs?: number } = {},
+    ): Promise<number> => {
+      const { store } = bundle();
+      const id = await claimedId(store, draft);
+      await commit(store, (tx) =>
+        tx.settleReceipts([settledReceipt({ id, outcome: "held", dueAt: tx.now + dueInMs, ...decision })]),
+      );
+      return id;
+    };
+    const due = async (connections: readonly string[] = ["stripe"], limit = 100): Promise<readonly number[]> => {
+      const found = await commit(bundle().store, (tx) => tx.dueReceipts({ limit, connections }));
+      return found.map(({ receipt }) => receipt.id);
+    };
+    const arrive = (tenant: string, name: typeof order): Promise<number> =>
+      commit(bundle().other, async (tx) => {
+        await tx.lockNames(tenant, [name]);
+        return tx.arrive(tenant, name);
+      });
+
+    test("a held event is due at its time, with its bytes", async () => {
+      const { store, clock } = bundle();
+      const payload = { bytes: bytesOf("held"), headers: "[]" };
+      const id = await open({ payload }, { dueInMs: 5_000, tries: 1, reason: "TypeError" });
+      clock.advance(4_999);
+      expect(await due()).toEqual([]);
+      clock.advance(1);
+      const [found] = await commit(store, (tx) => tx.dueReceipts({ limit: 1, connections: ["stripe"] }));
+      expect(found).toMatchObject({ receipt: { id, outcome: "held", tries: 1, version: 2 }, payload });
+    });
+
+    test("an event that waits for an operator is never due", async () => {
+      await open({}, { dueAt: null });
+      bundle().clock.advance(100_000_000);
+      expect(await due()).toEqual([]);
+    });
+
+    test("an event whose bytes are gone is due without them", async () => {
+      const id = await open({}, { bytesExpireAt: "now" });
+      const found = await commit(bundle().store, (tx) => tx.dueReceipts({ limit: 1, connections: ["stripe"] }));
+      expect(found).toMatchObject([{ receipt: { id }, payload: null }]);
+    });
+
+    test("only the named connections' events are given, and no more than asked", async () => {
+      const first = await open({ eventId: "1" });
+      const second = await open({ eventId: "2", connection: "github" });
+      const third = await open({ eventId: "3" });
+      expect(await due(["stripe"])).toEqual([first, third]);
+      expect(await due(["github", "stripe"])).toEqual([first, second, third]);
+      expect(await due(["stripe"], 1)).toEqual([first]);
+      expect(await due([])).toEqual([]);
+      expect(await due(["other"])).toEqual([]);
+    });
+
+    test("what is due comes by rank, as bytes, and then by id; unranked events come last", async () => {
+      const unranked = await open({ eventId: "1" });
+      const late = await open({ eventId: "2" }, { rank: "b" });
+      const early = await open({ eventId: "3" }, { rank: "a" });
+      const upper = await open({ eventId: "4" }, { rank: "B" });
+      const tied = await open({ eventId: "5" }, { rank: "a" });
+      expect(await due()).toEqual([upper, early, tied, late, unranked]);
+      expect(await due(["stripe"], 2)).toEqual([upper, early]);
+    });
+
+    test("an arrival makes exactly the events due that are parked on its name", async () => {
+      const parked = { outcome: "parked", waitsFor: order, dueInMs: 60_000 } as const;
+      const first = await open({ eventId: "1" }, parked);
+      await open({ eventId: "2" }, { ...parked, waitsFor: { kind: "order", id: "1043" } });
+      await open({ eventId: "3" }, { ...parked, waitsFor: { kind: "parcel", id: "1042" } });
+      await open({ eventId: "4", tenant: "globex" }, parked);
+      const fifth = await open({ eventId: "5", connection: "github" }, { ...parked, dueAt: null });
+      expect(await due(["stripe", "github"])).toEqual([]);
+      expect((await bundle().store.reader.receipt(first))?.waitsFor).toEqual(order);
+      expect(await arrive("acme", order)).toBe(2);
+      expect(await due(["stripe", "github"])).toEqual([first, fifth]);
+    });
+
+    test("an arrival does not change the version, and never makes an event later", async () => {
+      const { store, clock } = bundle();
+      const id = await open({}, { outcome: "parked", waitsFor: order });
+      const before = (await store.reader.receipt(id))?.receipt;
+      clock.advance(1_000);
+      await arrive("acme", order);
+      expect((await store.reader.receipt(id))?.receipt).toEqual(before);
+    });
+
+    test("an event that was decided since does not wait any more", async () => {
+      const { store } = bundle();
+      const id = await open({}, { outcome: "parked", waitsFor: order });
+      await commit(store, (tx) => tx.settleReceipts([settledReceipt({ id, version: 2 })]));
+      expect(await arrive("acme", order)).toBe(0);
+      expect(await due()).toEqual([]);
+      expect((await store.reader.receipt(id))?.waitsFor).toBeNull();
+    });
+
+    test("an arrival sees a park of its own transaction", async () => {
+      const { store } = bundle();
+      const parkedId = await claimedId(store);
+      const woken = await commit(store, async (tx) => {
+        await tx.settleReceipts([settledReceipt({ id: parkedId, outcome: "parked", waitsFor: order })]);
+        return tx.arrive("acme", order);
+      });
+      expect(woken).toBe(1);
+    });
+
+    test("one receipt is read with its bytes, whatever its outcome", async () => {
+      const { store } = bundle();
+      const id = await claimedId(store);
+      expect(await commit(store, (tx) => tx.lockReceipt(id))).toMatchObject({
+        receipt: { id, outcome: "applied" },
+        payload: { bytes: bytesOf('{"id":"evt_1"}') },
+      });
+      expect(await commit(store, (tx) => tx.lockReceipt(id + 1))).toBeUndefined();
+    });
+  });
+}
