@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Clock } from "../../src/domain/clock.ts";
 import { effect, type Effect, type EffectDefinition, type EffectOptions } from "../../src/domain/effect.ts";
 import { type Limits, withLimits } from "../../src/domain/limits.ts";
 import type { Obligation } from "../../src/domain/obligation.ts";
@@ -22,15 +23,10 @@ import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
 
 export const tenant = "acme";
 
-export interface Order {
-  readonly order: string;
-}
-export interface Shipment {
-  readonly id: string;
-}
-interface Shipments {
-  readonly shipments: readonly Shipment[];
-}
+// Aliases rather than interfaces, since JSON values have an index signature.
+export type Order = { readonly order: string };
+export type Shipment = { readonly id: string };
+type Shipments = { readonly shipments: readonly Shipment[] };
 
 export type ShipOptions = Partial<EffectOptions<Order, Shipment, Shipments>>;
 
@@ -55,8 +51,10 @@ export interface OfficeOptions {
 
 export interface DeskOptions extends WorkerOptions {
   readonly effects?: readonly Effect<Order>[];
-  readonly clock?: VirtualClock;
+  readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
+  /** Hears each event right when it is told. */
+  readonly onEvent?: (event: TelemetryEvent) => void;
 }
 
 export class Office implements AsyncDisposable {
@@ -80,14 +78,14 @@ export class Office implements AsyncDisposable {
   /** A shipment effect at the provider, as declared unless a test says otherwise. */
   effect(options: ShipOptions = {}, name: `${string}/v${number}` = "ship/v1"): Effect<Order> {
     const { url } = this.provider;
-    return effect<Order & { readonly [key: string]: string }, Shipment, Shipments>(name, {
-      input: type<Order & { readonly [key: string]: string }>(),
+    return effect<Order, Shipment, Shipments>(name, {
+      input: type<Order>(),
       answer: shipmentSchema,
       request: ({ input, key }) => ({ method: "POST", url: `${url}/v1/shipments`, json: { ...input, ref: key } }),
       idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
       allow: [url],
       ...options,
-    } as EffectOptions<Order & { readonly [key: string]: string }, Shipment, Shipments>) as Effect<never> as Effect<Order>;
+    });
   }
 
   /** The provider's own way to tell what it did. */
@@ -99,7 +97,8 @@ export class Office implements AsyncDisposable {
   }
 
   /** Opens the file as another process would. */
-  async desk({ effects = [this.ship], clock = this.clock, limits, ...options }: DeskOptions = {}): Promise<Desk> {
+  async desk(options: DeskOptions = {}): Promise<Desk> {
+    const { effects = [this.ship], clock = this.clock, limits, onEvent } = options;
     const store = sqlite(this.file, { clock });
     await store.migrate();
     await store.open();
@@ -109,7 +108,10 @@ export class Office implements AsyncDisposable {
       limits: withLimits({ ...this.#limits, ...limits }),
       clock,
       random: () => 0,
-      emit: (event) => void events.push(event),
+      emit: (event) => {
+        events.push(event);
+        onEvent?.(event);
+      },
       wake: new Wake(),
       effects: new Map(effects.map(({ name, definition }): [string, EffectDefinition] => [name, definition])),
     };
@@ -149,7 +151,9 @@ export async function openOffice({ provider, limits = {} }: OfficeOptions = {}):
 async function owe(runtime: Runtime, owed: Effect<Order>, order: string): Promise<void> {
   const scope = { tenant, connection: "", account: "", receiptId: null };
   await transact(runtime, (tx, signals) =>
-    runUnit(tx, { scope, runtime, signals }, (work) => work.owe(owed, { key: [order, "fulfil", "v1"], input: { order } })),
+    runUnit(tx, { scope, runtime, signals }, (work) =>
+      work.owe(owed, { key: [order, "fulfil", "v1"], input: { order } }),
+    ),
   );
 }
 

@@ -1,0 +1,254 @@
+/** The `settled` hook: once per operation, from the stored answer, and never a cause to send again. */
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { SettledContext } from "../../src/domain/effect.ts";
+import { operatorAnswer } from "../../src/outbox/stored-answer.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { transact } from "../../src/work/transact.ts";
+import { type Desk, type Office, openOffice, type Order, type Shipment } from "./office.ts";
+
+type Settled = (context: SettledContext<Order, Shipment>) => unknown;
+
+/** Writes the shipment of an order, and fails where it is there already. */
+const track: Settled = ({ tx, operation, result }) =>
+  tx.sql`INSERT INTO tracking (orderId, shipment, source) VALUES (${operation.input.order}, ${result.answer.id}, ${result.source})`;
+
+async function deskWith(office: Office, settled: Settled, options: object = {}): Promise<Desk> {
+  const desk = await office.desk({ effects: [office.effect({ settled, ...options })] });
+  await transact(desk.runtime, (tx) =>
+    tx.run("CREATE TABLE IF NOT EXISTS tracking (orderId TEXT PRIMARY KEY, shipment TEXT, source TEXT)", []),
+  );
+  return desk;
+}
+
+function tracked(office: Office): readonly object[] {
+  using database = new DatabaseSync(office.file, { readOnly: true });
+  return database
+    .prepare("SELECT orderId, source FROM tracking")
+    .all()
+    .map((row) => ({ ...row }));
+}
+
+test("its work commits with the end of the obligation", async () => {
+  await using office = await openOffice();
+  const desk = await deskWith(office, track);
+  await desk.owe("order-1");
+  await desk.work();
+  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  const { obligation, attempts, lease } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "done", reached: "yes", dueAt: null });
+  expect(attempts).toMatchObject([{ kind: "send", verdict: "done" }]);
+  expect(lease).toBeNull();
+  expect(desk.events).toMatchObject([
+    { kind: "attempt.started", attempt: "send" },
+    { kind: "attempt.ended", attempt: "send", verdict: "done", state: "settling" },
+    { kind: "attempt.ended", attempt: "settle", verdict: "done", state: "done" },
+  ]);
+});
+
+test("one that fails leaves nothing, and runs again from the stored answer, without a send", async () => {
+  await using office = await openOffice();
+  let failures = 2;
+  const desk = await deskWith(office, async (context) => {
+    await track(context);
+    if (failures-- > 0) throw new Error("s3cret");
+  });
+  await desk.owe("order-1");
+  await desk.work();
+  expect(tracked(office)).toEqual([]);
+  const { obligation } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "settling", reached: "yes", tries: 1 });
+  expect(obligation.reason).toContain("the settled hook failed with Error");
+  expect(obligation.reason).not.toContain("s3cret");
+  for (let n = 0; n < 2; n += 1) {
+    office.clock.advance(5_000);
+    await desk.work();
+  }
+  expect(tracked(office)).toHaveLength(1);
+  const { obligation: end, attempts } = await desk.see("order-1");
+  expect(end).toMatchObject({ state: "done", reason: null });
+  expect(attempts.map(({ kind, verdict }) => [kind, verdict])).toEqual([
+    ["send", "done"],
+    ["settle", "hook_failed"],
+    ["settle", "done"],
+  ]);
+  expect(office.provider.counts()).toMatchObject({ requests: 1, effects: 1 });
+});
+
+test("one that keeps failing is the operator's in the end, and is never a cause to send", async () => {
+  await using office = await openOffice({ limits: { hookTriesMax: 3 } });
+  const desk = await deskWith(office, () => {
+    throw new TypeError("no");
+  });
+  await desk.owe("order-1");
+  for (let n = 0; n < 6; n += 1) {
+    await desk.work();
+    office.clock.advance(3_600_000);
+  }
+  expect((await desk.see("order-1")).obligation).toMatchObject({ state: "settling", tries: 3, dueAt: null });
+  expect(office.provider.counts().requests).toBe(1);
+});
+
+test("one that waits for something else is rolled back, and says so", async () => {
+  await using office = await openOffice();
+  const desk = await deskWith(office, async (context) => {
+    await track(context);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+  await desk.owe("order-1");
+  await desk.work();
+  expect(tracked(office)).toEqual([]);
+  expect((await desk.see("order-1")).obligation.reason).toContain("HANDLER_UNFINISHED");
+});
+
+test("one whose worker dies while it runs is run again by the next, and counts", async () => {
+  await using office = await openOffice();
+  const desk = await deskWith(office, track);
+  await desk.owe("order-1");
+  await transact(desk.runtime, async (tx) => {
+    const lanes = (await tx.dueLanes()).map((lane) => ({ ...lane, limit: 1 }));
+    const [claim] = await tx.claim({ lanes, worker: "dead", leaseMs: 60_000 });
+    const answer = { status: 201, body: new TextEncoder().encode('{"id":"s-1"}'), truncated: false };
+    const { obligation } = claim!;
+    await tx.move([
+      {
+        obligationId: obligation.id,
+        fence: claim!.fence,
+        to: { ...obligation, state: "settling", reached: "yes" },
+        attempt: { verdict: "done", phase: "complete", status: 201, cause: null, answer },
+        keepLease: true,
+        raiseFence: false,
+      },
+    ]);
+  });
+  await desk.work();
+  expect(tracked(office)).toEqual([]);
+  office.clock.advance(60_000);
+  await desk.work();
+  expect((await desk.see("order-1")).obligation).toMatchObject({ state: "settling", tries: 1 });
+  office.clock.advance(2_000);
+  await desk.work();
+  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  expect(office.provider.counts().requests).toBe(0);
+});
+
+test("one that the store cannot take now is run again under the same lease, and not counted as failed", async () => {
+  await using office = await openOffice({ limits: { lockMs: 50 } });
+  using database = new DatabaseSync(office.file);
+  let locked = false;
+  const desk = await office.desk({
+    effects: [office.effect({ settled: () => undefined })],
+    onEvent: (event) => {
+      // The answer is committed, and its hook about to begin.
+      if (event.kind === "attempt.ended" && event.state === "settling") database.exec("BEGIN IMMEDIATE");
+      locked ||= event.kind === "attempt.ended";
+    },
+  });
+  await desk.owe("order-1");
+  desk.worker.start();
+  await eventually(() => locked);
+  await eventually(() => {
+    office.clock.advance(1_000);
+    return desk.kinds().includes("loop.failed");
+  });
+  expect(await desk.state("order-1")).toBe("settling");
+  database.exec("ROLLBACK");
+  await eventually(async () => {
+    office.clock.advance(1_000);
+    return (await desk.state("order-1")) === "done";
+  });
+  const { obligation, attempts } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ tries: 0, fence: 1 });
+  expect(attempts).toHaveLength(1);
+});
+
+describe("the result", () => {
+  test("says lookup where a lookup found it, also after a restart", async () => {
+    await using office = await openOffice();
+    let failing = true;
+    const settled: Settled = (context) => {
+      if (failing) throw new Error("not yet");
+      return track(context);
+    };
+    const options = { idempotency: "none", lookup: office.lookup };
+    const desk = await deskWith(office, settled, options);
+    office.provider.failNext({ when: "after", kind: "reset" });
+    await desk.owe("order-1");
+    await desk.work();
+    office.clock.advance(10_000);
+    await desk.work();
+    expect((await desk.see("order-1")).obligation).toMatchObject({ state: "settling", tries: 1 });
+    failing = false;
+    const next = await deskWith(office, settled, options);
+    office.clock.advance(2_000);
+    await next.work();
+    expect(tracked(office)).toEqual([{ orderId: "order-1", source: "lookup" }]);
+  });
+
+  test("says operator where an operator gave it", async () => {
+    await using office = await openOffice();
+    const desk = await deskWith(office, track);
+    office.provider.failNext({ when: "before", kind: "answer", status: 422 });
+    await desk.owe("order-1");
+    await desk.work();
+    await transact(desk.runtime, async (tx) => {
+      const { obligation } = await desk.see("order-1");
+      await tx.move([
+        {
+          obligationId: obligation.id,
+          fence: obligation.fence,
+          to: { ...obligation, state: "settling", reached: "yes", dueAt: tx.now },
+          attempt: null,
+          keepLease: false,
+          raiseFence: true,
+          answer: operatorAnswer({ id: "by hand" }, 1_000),
+        },
+      ]);
+    });
+    await desk.work();
+    expect(tracked(office)).toEqual([{ orderId: "order-1", source: "operator" }]);
+  });
+
+  test("never reaches the hook where it does not fit: the operator is shown it, and nothing is sent again", async () => {
+    await using office = await openOffice();
+    const desk = await deskWith(office, track);
+    office.provider.failNext({ when: "after", kind: "answer", status: 200, body: '{"number":7}' });
+    await desk.owe("order-1");
+    await desk.work();
+    office.clock.advance(86_400_000);
+    await desk.work();
+    expect(tracked(office)).toEqual([]);
+    expect((await desk.see("order-1")).obligation).toMatchObject({
+      state: "settling",
+      reached: "yes",
+      dueAt: null,
+      reason: 'the answer does not fit at "id"',
+    });
+    expect(office.provider.counts()).toMatchObject({ requests: 1, effects: 1 });
+  });
+});
+
+test("what it owes and what it says has arrived are picked up at once", async () => {
+  await using office = await openOffice();
+  const mail = office.effect(
+    {
+      request: ({ input }) => ({
+        method: "POST",
+        url: `${office.provider.url}/v1/shipments`,
+        json: { mail: input.order },
+      }),
+    },
+    "mail/v1",
+  );
+  const ship = office.effect({
+    settled: async ({ operation, owe, arrived }) => {
+      await owe(mail, { key: [`mail-${operation.input.order}`, "fulfil", "v1"], input: operation.input });
+      await arrived("shipment", operation.input.order);
+    },
+  });
+  const desk = await office.desk({ effects: [ship, mail] });
+  await desk.owe("order-1");
+  await desk.work();
+  expect(await desk.state("mail-order-1")).toBe("done");
+  expect(office.provider.counts().effects).toBe(2);
+});
