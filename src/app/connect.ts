@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from "../domain/duration.ts";
 import { CounterfoilError } from "../domain/errors.ts";
 import type { Event, Handler } from "../domain/handler.ts";
-import type { Limits } from "../domain/limits.ts";
+import { defaults, type Limits } from "../domain/limits.ts";
 import { namePart } from "../domain/names.ts";
 import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
@@ -79,7 +79,8 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     handlers: handlersByType(id, options),
     failing,
     mode: options.mode ?? null,
-    bodyBytesMax: options.bodyBytesMax ?? Math.max(limits.bodyBytes, rules.bodyBytesMax ?? 0),
+    bodyBytesMax:
+      options.bodyBytesMax ?? (rules.bodyBytesMax > defaults.bodyBytes ? rules.bodyBytesMax : limits.bodyBytes),
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     releaseBy: options.releaseBy ?? null,
   };

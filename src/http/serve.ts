@@ -39,8 +39,7 @@ export async function serve(options: ServeOptions): Promise<Listening> {
     },
     (request, response) => route(request, response, options),
   );
-  // One more than allowed, so that one too many is seen and refused instead of cut off unseen.
-  server.maxHeadersCount = limits.headerCount + 1;
+  server.maxHeadersCount = limits.headerCount;
   server.maxConnections = limits.waitingMax;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(options.port, options.host, () => {
