@@ -17,7 +17,7 @@ export interface AnswerParentOptions {
  * its grace to end by itself.
  *
  * @example
- * ```ts
+ * ```ts no-run
  * answerParent({ add: (input) => (input as number[]).reduce((sum, each) => sum + each, 0) });
  * ```
  */

@@ -59,7 +59,8 @@ export function killAt(n: number): Probe {
  * @throws RangeError when the variable is set to anything but a whole number above zero.
  * @example
  * ```ts
- * const probe = probeFrom(process.env); // in the child process, handed to the engine
+ * probeFrom({ COUNTERFOIL_KILL_AT: "7" }); // a probe that kills at the seventh point
+ * probeFrom({}); // undefined
  * ```
  */
 export function probeFrom(environment: Readonly<Record<string, string | undefined>>): Probe | undefined {
@@ -83,7 +84,7 @@ export interface KillAtEveryPointOptions {
  *
  * @throws Error when `runsMax` runs were all killed.
  * @example
- * ```ts
+ * ```ts no-run
  * const points = await killAtEveryPoint(async ({ environment }) => {
  *   const { signal } = await receiveInChild(environment);
  *   await checkInvariants();

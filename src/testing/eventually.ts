@@ -17,7 +17,11 @@ const pollMs = 10;
  * @throws Error when the time is up; its cause is what the last check threw.
  * @example
  * ```ts
- * await eventually(() => provider.held === 1);
+ * const ready = Promise.withResolvers<string>();
+ * const states: string[] = [];
+ * void ready.promise.then((state) => states.push(state));
+ * ready.resolve("settled");
+ * await eventually(() => states.at(-1)); // "settled"
  * ```
  */
 export async function eventually<T>(

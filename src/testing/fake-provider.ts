@@ -44,6 +44,11 @@ export interface FakeProviderOptions {
  * ```ts
  * await using carrier = await startFakeProvider({ contract: "keeps" });
  * carrier.failNext({ when: "after", kind: "reset" }); // the shipment is booked, the answer is lost
+ * const request = { method: "POST", headers: { "idempotency-key": "k1" }, body: `{"ref":"k1"}` };
+ * await fetch(`${carrier.url}/v1/shipments`, request).catch(() => "lost"); // "lost"
+ * const again = await fetch(`${carrier.url}/v1/shipments`, request);
+ * await again.json(); // { id: "shp_1", ref: "k1" }
+ * carrier.counts().byKey; // { k1: { requests: 2, effects: 1 } }
  * ```
  */
 export async function startFakeProvider(options: FakeProviderOptions = {}): Promise<FakeProvider> {

@@ -39,8 +39,12 @@ export interface FaultProxyOptions {
  *
  * @example
  * ```ts
+ * await using carrier = await startFakeProvider();
  * await using proxy = await startFaultProxy({ targetPort: Number(new URL(carrier.url).port) });
- * proxy.setMode({ kind: "drop-reply" }); // the carrier books, the caller times out
+ * proxy.setMode({ kind: "reset", direction: "reply", afterBytes: 0 });
+ * const booking = fetch(`${proxy.url}/v1/shipments`, { method: "POST", body: "{}" });
+ * await booking.catch(() => "lost"); // "lost"
+ * carrier.counts().effects; // 1
  * ```
  */
 export async function startFaultProxy({ targetPort, mode, port = 0 }: FaultProxyOptions): Promise<FaultProxy> {

@@ -38,7 +38,7 @@ export type ChildLine =
  * Starts a file that calls `answerParent`.
  *
  * @example
- * ```ts
+ * ```ts no-run
  * await using worker = startProcess(new URL("./children/worker.ts", import.meta.url));
  * await worker.ask("claim", { limit: 10 });
  * await worker.kill();

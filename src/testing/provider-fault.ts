@@ -18,6 +18,7 @@ export type Fault = {
   readonly when: "before" | "after";
 } & FaultKind;
 
+/** What can go wrong with the answer to a request. */
 export type FaultKind =
   /** Any answer: 429 or 503 with `retry-after`, 504, a redirect, a body that does not fit. */
   | {

@@ -1,7 +1,9 @@
+import type { Random } from "../domain/random.ts";
+
 /** A repeatable source of chance: the same seed gives the same sequence on every machine. */
-export interface Random {
+export interface SeededRandom {
   /** A number in [0, 1), as `Math.random`. */
-  readonly next: () => number;
+  readonly next: Random;
   /** A whole number in [0, `bound`). */
   readonly below: (bound: number) => number;
   /** One of the items. @throws RangeError when there are none. */
@@ -11,16 +13,17 @@ export interface Random {
 }
 
 /**
- * Makes a {@link Random} from a 32-bit seed, by sfc32 (Chris Doty-Humphrey's Small Fast Counting
+ * Makes a {@link SeededRandom} from a 32-bit seed, by sfc32 (Chris Doty-Humphrey's Small Fast Counting
  * generator, from PractRand). Not for secrets.
  *
  * @example
  * ```ts
  * const random = seededRandom(42);
- * random.shuffle(["paid", "refunded", "disputed"]); // the same order on every run
+ * random.below(6); // 1
+ * random.shuffle(["paid", "refunded", "disputed"]); // ["refunded", "disputed", "paid"]
  * ```
  */
-export function seededRandom(seed: number): Random {
+export function seededRandom(seed: number): SeededRandom {
   const next = sfc32(seed);
   const below = (bound: number): number => Math.floor(next() * bound);
   return {
@@ -42,9 +45,9 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-function sfc32(seed: number): () => number {
+function sfc32(seed: number): Random {
   let [a, b, c, counter] = [0, seed | 0, seed ^ 0x9e3779b9, 1];
-  const step = (): number => {
+  const step: Random = () => {
     const sum = (a + b + counter) | 0;
     counter = (counter + 1) | 0;
     a = b ^ (b >>> 9);

@@ -23,8 +23,10 @@ interface Timer {
  * @example
  * ```ts
  * const clock = new VirtualClock();
- * clock.timer(1_000, () => renewLease());
- * clock.advance(1_000); // renewLease has run
+ * const renewed: number[] = [];
+ * clock.timer(1_000, () => void renewed.push(clock.monotonicMs()));
+ * clock.advance(5_000);
+ * renewed; // [1000]
  * ```
  */
 export class VirtualClock implements Clock {
