@@ -1,3 +1,4 @@
+import { closedStates } from "../domain/obligation.ts";
 import type { ObligationReport } from "../operator/operator-reads.ts";
 import { inertText } from "./inert-text.ts";
 import { attemptRecord, auditRecord, obligationRecord } from "./records.ts";
@@ -67,7 +68,8 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
   return { json, text };
 }
 
-function keyText({ key, obligation }: ObligationReport): string {
+function keyText({ key, obligation }: ObligationReport): string | null {
+  if ((closedStates as readonly string[]).includes(obligation.state)) return null;
   switch (key.kind) {
     case "good":
       return obligation.keySince === null ? "not used yet" : `good for ${Math.round(key.remainingMs / 1_000)} s`;

@@ -22,7 +22,9 @@ export function showCommand(): Command {
     .option("--payload", "show stored bytes too: signed body, request, answer")
     .action(async (subject: string, key: string | undefined, options: ShowOptions) => {
       if (key === undefined && !/^\d+$/.test(subject)) {
-        throw new TypeError(`Cannot show "${subject}": name a receipt by its number, an obligation by its tenant and key`);
+        throw new TypeError(
+          `Cannot show "${subject}": name a receipt by its number, an obligation by its tenant and key`,
+        );
       }
       const report = await withOperator(options, (operator) =>
         key === undefined

@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import { openShop, type Shop } from "./command.ts";
+
+const key = ["acme", "1042/fulfil/v1"] as const;
+const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const refused = { when: "before", kind: "answer", status: 422 } as const;
+
+/** A shop whose worker has met a carrier that refused the one shipment owed. */
+async function openStuckShop(): Promise<Shop> {
+  const shop = await openShop();
+  shop.carrier.failNext(refused);
+  const { url, child } = await shop.serve();
+  expect((await shop.run("send", "stripe", "--url", url, "--id", "evt_1")).code).toBe(0);
+  await shop.reaches("stuck");
+  child.kill("SIGTERM");
+  return shop;
+}
+
+test("serve receives what send signs, and status, list and show tell of it", async () => {
+  const shop = await openShop();
+  const { url } = await shop.serve();
+  const sent = await shop.run("send", "stripe", "--url", url, "--id", "evt_1", "--times", "2", "--json");
+  expect(sent.json).toEqual([
+    { status: 200, accepted: true, answer: { outcome: "applied", event: "evt_1" } },
+    { status: 200, accepted: true, answer: { outcome: "duplicate", first: "applied", event: "evt_1" } },
+  ]);
+  await shop.reaches("done");
+  expect((await shop.run("status", "--json")).json).toEqual([
+    {
+      now: iso,
+      receipts: { applied: 1 },
+      obligations: { done: 1 },
+      deliveries: 2,
+      mismatches: 0,
+      refusals: {},
+      oldestOwedAt: null,
+      oldestOwedMs: null,
+      pausedDestinations: [],
+      needsYou: 0,
+      needsYouIsCut: false,
+    },
+  ]);
+  expect((await shop.run("list", "receipts", "--json")).json).toEqual([
+    {
+      id: 1,
+      connection: "stripe",
+      account: "",
+      eventId: "evt_1",
+      tenant: "acme",
+      type: "payment_intent.succeeded",
+      outcome: "applied",
+      reason: null,
+      receivedAt: iso,
+      decidedAt: iso,
+      deliveries: 2,
+      tries: 0,
+      dueAt: null,
+      deadlineAt: null,
+      version: 1,
+      digest: expect.any(String),
+      secretId: expect.any(String),
+    },
+  ]);
+  const [shown] = (await shop.run("show", ...key, "--json")).json;
+  expect(shown).toMatchObject({
+    obligation: { operationKey: key[1], state: "done", reached: "yes", receiptId: 1 },
+    request: { method: "POST", destination: shop.carrier.url, bytes: 44, digest: expect.any(String) },
+    answer: { status: 201, truncated: false },
+    next: { text: "nothing more is owed", at: null, needsOperator: false },
+    attempts: [{ fence: 1, kind: "send", verdict: "done", status: 201, startedAt: iso, endedAt: iso }],
+    audit: [],
+  });
+  expect(JSON.stringify(shown)).not.toContain("/v1/shipments");
+  const text = (await shop.run("show", "1")).stdout;
+  expect(text).toMatch(/^outcome +applied$/m);
+  expect(text).toMatch(/^Obligations\n +id +operationKey/m);
+});
+
+test("retry, cancel and a second click are told apart, in text and in JSON, by exit code", async () => {
+  const shop = await openStuckShop();
+  expect((await shop.run("list", "attention")).stdout).toMatch(
+    /^obligation +1 +acme 1042\/fulfil\/v1 +stuck +status 422/m,
+  );
+  const retried = await shop.run("retry", ...key, "--why", "mended", "--who", "ada", "--json");
+  expect(retried).toMatchObject({ code: 0, stderr: "" });
+  expect(retried.json).toEqual([
+    {
+      action: "retry",
+      tenant: "acme",
+      operationKey: key[1],
+      changed: true,
+      says: expect.stringContaining("It is due now"),
+    },
+  ]);
+  const again = await shop.run("retry", ...key);
+  expect(again).toMatchObject({ code: 0, stdout: "Nothing to do. It is due already: a worker takes it next.\n" });
+  const stale = await shop.run("cancel", ...key, "--reason", "x", "--fence", "1", "--json");
+  expect(stale).toMatchObject({ code: 1, stdout: "" });
+  expect(JSON.parse(stale.stderr)).toEqual({
+    error: "CHANGED",
+    message: expect.stringContaining("it changed since you looked"),
+  });
+  const [shown] = (await shop.run("show", ...key, "--json")).json;
+  expect(shown?.["audit"]).toEqual([
+    {
+      at: iso,
+      who: "ada",
+      action: "retry",
+      why: "mended",
+      before: expect.stringContaining("stuck"),
+      after: expect.stringContaining("owed"),
+    },
+  ]);
+  expect((await shop.run("cancel", ...key, "--reason", "no longer wanted")).stdout).toBe(
+    "It is cancelled: nothing more is sent.\n",
+  );
+  const gone = await shop.run("cancel", "acme", "1043/fulfil/v1", "--reason", "x");
+  expect(gone).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^Cannot find obligation .* \[NOT_FOUND\]\n$/),
+  });
+});
+
+test("every action reaches its verb", async () => {
+  const shop = await openStuckShop();
+  const refusedBy = async (...args: readonly string[]) => {
+    const { code, stderr } = await shop.run(...args, "--json");
+    return [code, (JSON.parse(stderr) as { readonly message: string }).message];
+  };
+  expect(await refusedBy("lookup", ...key)).toEqual([
+    1,
+    expect.stringMatching(/^Cannot lookup obligation .*nothing can have reached/),
+  ]);
+  expect((await shop.run("renew-key", ...key, "--json")).json).toMatchObject([
+    { changed: true, says: expect.stringContaining("generation 2") },
+  ]);
+  expect((await shop.run("done", ...key, "--evidence", "s-1", "--answer", '{"id":"s-1"}')).stdout).toBe(
+    "It is done.\n",
+  );
+  expect((await shop.run("resume", shop.carrier.url)).stdout).toBe("Nothing to do. It is not paused.\n");
+  expect((await shop.run("apply", "1")).stdout).toMatch(/^Nothing to do\. It is applied already/);
+  expect((await shop.run("reprocess", "1", "--seen", "1", "--json")).json).toMatchObject([
+    { action: "reprocess", receiptId: 1, changed: true },
+  ]);
+  expect(await refusedBy("reprocess", "1", "--seen", "1")).toEqual([
+    1,
+    expect.stringMatching(/^Cannot reprocess receipt 1: it changed/),
+  ]);
+  expect((await shop.run("resolve", "1", "keep")).stdout).toBe("Nothing to do. It is applied already.\n");
+});
+
+test("held and parked events are listed apart, and a filter that does not fit is a usage error", async () => {
+  const shop = await openShop();
+  const { url } = await shop.serve("--role", "receiver");
+  for (const order of ["broken", "unknown"]) {
+    expect((await shop.run("send", "stripe", "--url", url, "--event", `${order}.json`)).stdout).toMatch(/^202 /);
+  }
+  expect((await shop.run("list", "held")).stdout).toMatch(
+    /evt_broken .* held .* HANDLER_FAILED: Error at counterfoil\.config\.ts:\d+\n$/,
+  );
+  expect((await shop.run("list", "parked", "--json")).json).toMatchObject([
+    { eventId: "evt_unknown", reason: "waits for order" },
+  ]);
+  expect((await shop.run("list", "receipts", "--event", "evt_broken", "--limit", "5", "--json")).json).toHaveLength(1);
+  expect((await shop.run("list", "conflicts")).stdout).toBe("No conflicts.\n");
+  expect(await shop.run("list", "held", "--state", "owed")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--state does not fit list held"),
+  });
+});
+
+test("payload is shown only when it is asked for, and what a terminal would act on is shown as text", async () => {
+  const shop = await openShop();
+  const { url } = await shop.serve("--role", "receiver");
+  await shop.run("send", "stripe", "--url", url, "--event", "hostile.json");
+  const [plain, full, json] = await Promise.all([
+    shop.run("show", "1"),
+    shop.run("show", "1", "--payload"),
+    shop.run("show", "1", "--payload", "--json"),
+  ]);
+  expect(plain.stdout).not.toContain("canary");
+  expect(plain.stdout).toContain(String.raw`t\u{1b}[2J`);
+  expect(full.stdout).toContain(String.raw`canary \u{7f}\u{9b}31m\u{202e}`);
+  const active = /[^\P{Cc}\n]|\u202e/u;
+  for (const { stdout } of [plain, full, json]) expect(stdout).not.toMatch(active);
+  const body = json.json[0] as { readonly payload: { readonly body: { readonly text: string } } };
+  expect(body.payload.body.text).toContain("canary \u007f\u009b31m\u202e");
+});
