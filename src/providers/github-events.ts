@@ -13,6 +13,7 @@ interface FromRepository {
   readonly installation?: { readonly id: number };
 }
 
+/** Commits were pushed to a branch or tag. */
 export interface GithubPush extends FromRepository {
   readonly ref: string;
   readonly before: string;
@@ -23,6 +24,7 @@ export interface GithubPush extends FromRepository {
   readonly commits: readonly { readonly id: string; readonly message: string }[];
 }
 
+/** Something happened to a pull request; `action` says what. */
 export interface GithubPullRequest extends FromRepository {
   readonly action: string;
   readonly number: number;
@@ -39,6 +41,7 @@ export interface GithubPullRequest extends FromRepository {
   };
 }
 
+/** Something happened to an issue; `action` says what. */
 export interface GithubIssues extends FromRepository {
   readonly action: string;
   readonly issue: {

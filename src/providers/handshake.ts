@@ -9,6 +9,7 @@ export interface HandshakeRequest {
   readonly headers: DeliveryHeaders;
 }
 
+/** What goes back for a handshake. */
 export interface HandshakeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -64,7 +64,7 @@ export interface ProviderSpec<Name extends string = string> {
   /** Bodies to send in tests, by event type; id and type are put where `identity` says. */
   readonly samples?: Readonly<Record<string, Json>>;
   /** Fields that no document of the provider's confirms, each with what is known. */
-  readonly unconfirmed?: Readonly<Record<string, string>>;
+  readonly unconfirmed?: Readonly<Partial<Record<keyof ProviderSpec, string>>>;
 }
 
 /** A spec with its defaults filled in. */

@@ -8,6 +8,7 @@ export interface SignedDelivery {
   readonly body: Uint8Array;
 }
 
+/** What to send, and by whose secret. */
 export interface SampleOptions {
   readonly secret: string;
   readonly type: string;

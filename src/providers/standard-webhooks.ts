@@ -4,6 +4,7 @@ import type { Provider } from "./provider.ts";
 
 const day = 24 * 3_600_000;
 
+/** How a sender departs from the standard. */
 export interface StandardWebhooksOptions {
   /** What stands before `-id`, `-timestamp` and `-signature`: the standard's own name, or Svix's. */
   readonly headerPrefix?: "webhook" | "svix";

@@ -1,11 +1,16 @@
 /**
  * The fields of Stripe's events that handlers most often read. For the rest use the SDK's own types:
  * `stripe.typed<Stripe.Event>()`. Amounts are in the currency's minor unit.
+ *
+ * @module
  */
+
+/** Key-value pairs that you set on an object. */
 export interface StripeMetadata {
   readonly [key: string]: string | undefined;
 }
 
+/** An attempt to collect one payment. */
 export interface StripePaymentIntent {
   readonly id: string;
   readonly object: "payment_intent";
@@ -17,6 +22,7 @@ export interface StripePaymentIntent {
   readonly metadata: StripeMetadata;
 }
 
+/** Money taken from one payment method. */
 export interface StripeCharge {
   readonly id: string;
   readonly object: "charge";
@@ -28,6 +34,7 @@ export interface StripeCharge {
   readonly metadata: StripeMetadata;
 }
 
+/** One visit to the hosted checkout. */
 export interface StripeCheckoutSession {
   readonly id: string;
   readonly object: "checkout.session";
@@ -41,6 +48,7 @@ export interface StripeCheckoutSession {
   readonly metadata: StripeMetadata | null;
 }
 
+/** What a customer owes for a period. */
 export interface StripeInvoice {
   readonly id: string;
   readonly object: "invoice";
@@ -52,6 +60,7 @@ export interface StripeInvoice {
   readonly metadata: StripeMetadata | null;
 }
 
+/** A recurring charge. */
 export interface StripeSubscription {
   readonly id: string;
   readonly object: "subscription";

@@ -8,7 +8,7 @@ export interface SecretProblem {
   readonly message: string;
 }
 
-export const secretsMax = 16;
+const secretsMax = 16;
 export const secretBytesMin = 8;
 
 /** What templates, shells and unset variables leave behind, where a secret should be. */

@@ -5,7 +5,7 @@ import type { Ed25519Scheme, HmacScheme, SignatureGrammar } from "./scheme.ts";
 import type { RefusalCause } from "./verdict.ts";
 
 /** Signatures of one delivery that are looked at, of any version; one more and the delivery is refused. */
-export const signaturesMax = 16;
+const signaturesMax = 16;
 /** No known scheme's signature header comes near; it bounds the work on junk. */
 const headerCharsMax = 8_192;
 const ed25519Bytes = 64;

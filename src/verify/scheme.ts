@@ -68,6 +68,7 @@ export interface TokenScheme {
   readonly prefix?: string;
 }
 
+/** How a sender proves itself, as data. */
 export type Scheme = HmacScheme | Ed25519Scheme | TokenScheme;
 
 /** What a scheme's signature covers: header names are lower case. */

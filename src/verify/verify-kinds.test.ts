@@ -131,6 +131,17 @@ describe("verify() of a token", () => {
 });
 
 describe("what a verdict tells", () => {
+  test("is the refusal that got furthest, whatever the order of the schemes", () => {
+    const headers = signed(bodyOnly, body, otherSecret);
+    const elsewhere: HmacScheme = { ...bodyOnly, headers: ["x-elsewhere"] };
+    for (const order of [
+      [bodyOnly, elsewhere],
+      [elsewhere, bodyOnly],
+    ]) {
+      expect(causeOf(keyringFor(order, secret), { headers, body })).toBe("signature_mismatch");
+    }
+  });
+
   test("lists what each scheme's signature covers", () => {
     const covered = schemes.map(([, scheme]) =>
       judge(keyringFor(scheme, secret), { headers: signed(scheme, body), body }),

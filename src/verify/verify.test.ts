@@ -50,7 +50,8 @@ describe.each(schemes)("verify() of a signature with %s", (_name, scheme) => {
     for (const [name, value] of Object.entries(headers)) {
       const others = Object.entries(headers).filter(([other]) => other !== name);
       expect(causeOf(keyring, { headers: others.flat(), body })).toMatch(/^missing_/);
-      expect(judge(keyring, { headers: [...others.flat(), name, "  "], body }).kind).toBe("refused");
+      const blank = [...others.flat(), name, "  "];
+      expect(causeOf(keyring, { headers: blank, body })).toMatch(/^missing_|^timestamp_malformed$/);
       const twice = [...others.flat(), name, value, name.toUpperCase(), value];
       expect(causeOf(keyring, { headers: twice, body })).toBe("ambiguous_header");
     }
