@@ -64,7 +64,7 @@ export function markProblem({ status, header, path, equals }: AnswerMark): strin
 
 function jsonOf(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return JSON.parse(new TextDecoder().decode(body));
   } catch {
     // Not JSON: a proxy's error page, an empty or a cut body. None of them carries a member.
     return undefined;

@@ -43,7 +43,7 @@ function httpDateMs(text: string, wallNowMs: number): number {
   const instant = Date.UTC(year, month, number("day"), number("hour"), number("minute"), number("second"));
   // Date.UTC rolls 31 February over into March, and month -1 back into the year before.
   const midnight = new Date(Date.UTC(year, month, number("day")));
-  return midnight.getUTCMonth() === month && midnight.getUTCDate() === number("day") ? instant : Number.NaN;
+  return midnight.getUTCMonth() === month ? instant : Number.NaN;
 }
 
 /** A two-digit year that seems more than 50 years ahead is of the century before. Source: RFC 9110, section 5.6.7. */

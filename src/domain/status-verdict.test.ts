@@ -73,6 +73,12 @@ describe("an effect's own word", () => {
     }
   });
 
+  test("takes the refusal out of a status that this provider means otherwise", () => {
+    for (const verdict of ["unknown", "running", "key_reused"] as const) {
+      expect(statusVerdict(answer(429), { keyed: true, verdicts: { 429: verdict } }).reached, verdict).toBe("maybe");
+    }
+  });
+
   test("cannot turn a status that is no final answer into one", () => {
     expect(statusVerdict(answer(102), { keyed: true, verdicts: { 102: "done" } }).verdict).toBe("unknown");
   });

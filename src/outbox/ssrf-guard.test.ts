@@ -107,7 +107,7 @@ describe("a destination", () => {
   test.each([
     "http://127.0.0.1:4602/",
     "https://127.0.0.1:4601/",
-    "http://127.0.0.1:4601.evil.test/",
+    "http://127.0.0.1:46010/",
     "http://carrier.internal/",
     "http://user:pass@127.0.0.1:4601/",
   ])("%s is not covered by another origin's allowance", (url) => {
@@ -115,9 +115,10 @@ describe("a destination", () => {
     expect(checkDestination(url, { allow }).kind).toBe("refused");
   });
 
-  test("an allowed name does not stand for its subdomains", () => {
+  test("an allowed name stands neither for its subdomains nor for names that begin with it", () => {
     const allow = ["https://carrier.internal"];
     expect(checkDestination("https://a.carrier.internal/", { allow }).kind).toBe("public");
+    expect(checkDestination("https://carrier.internal.evil.test/", { allow }).kind).toBe("public");
   });
 });
 

@@ -47,6 +47,15 @@ describe("connections", () => {
     expect(wire.connections).toBe(3);
   });
 
+  test("are closed with their caller", async () => {
+    await using wire = await Wire.plain(replyOk);
+    const { caller } = make();
+    await send(`http://127.0.0.1:${wire.port}/`, { caller });
+    expect(wire.sockets).toHaveLength(1);
+    caller.close();
+    await eventually(() => wire.sockets.length === 0);
+  });
+
   test("are closed when they were idle for long, and only then", async () => {
     let reply = (): void => undefined;
     await using wire = await Wire.plain((socket) => void (reply = () => replyOk(socket)));
