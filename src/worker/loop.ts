@@ -17,9 +17,6 @@ export interface LoopOptions {
   readonly run: (byTimer: boolean) => Promise<boolean>;
 }
 
-/** Longest delay between the runs of an ill loop, in everyMs. */
-const illMax = 30;
-
 export class Loop {
   readonly #options: LoopOptions;
   #on = false;
@@ -89,7 +86,7 @@ export class Loop {
 
   /** Never rejects. */
   async #run(byTimer: boolean): Promise<boolean> {
-    const { runtime, run, everyMs } = this.#options;
+    const { runtime, run } = this.#options;
     this.#cancel();
     this.#poked = false;
     let more = false;
@@ -101,14 +98,17 @@ export class Loop {
     }
     this.#tickedAtMs = runtime.clock.monotonicMs();
     this.#running = undefined;
-    if (this.#on) this.#next(more, everyMs);
+    if (this.#on) this.#next(more);
     return more;
   }
 
-  #next(more: boolean, everyMs: number): void {
-    const { random } = this.#options.runtime;
+  #next(more: boolean): void {
+    const { runtime, everyMs } = this.#options;
+    const { random, limits } = runtime;
     if (this.#failures > 0) {
-      return this.#later(backoffMs(this.#failures, { firstMs: everyMs, maxMs: illMax * everyMs, random }));
+      // Soon enough that leases can still be renewed once the trouble is over.
+      const bounds = { firstMs: limits.pollMs, maxMs: Math.max(limits.pollMs, limits.heartbeatMs) };
+      return this.#later(backoffMs(this.#failures, { ...bounds, random }));
     }
     if (more || this.#poked) return this.#soon(false);
     this.#later(everyMs * (0.75 + random() / 2));

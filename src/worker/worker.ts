@@ -151,7 +151,9 @@ export class Worker {
     return this.#caller.call(request, settings);
   };
 
+  /** Waits for some work, but no longer than this. */
   async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    if (ms <= 0) return;
     let cancel = (): void => undefined;
     const late = new Promise<void>((resolve) => {
       cancel = this.#runtime.clock.timer(ms, resolve);

@@ -1,5 +1,6 @@
 /** The `settled` hook: once per operation, from the stored answer, and never a cause to send again. */
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SettledContext } from "../../src/domain/effect.ts";
 import { operatorAnswer } from "../../src/outbox/stored-answer.ts";
@@ -93,7 +94,7 @@ test("one that waits for something else is rolled back, and says so", async () =
   await using office = await openOffice();
   const desk = await deskWith(office, async (context) => {
     await track(context);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await setImmediate();
   });
   await desk.owe("order-1");
   await desk.work();

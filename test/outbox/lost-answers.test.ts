@@ -1,7 +1,7 @@
 /** Answers that never came: the same key while it is good, a lookup where it is not, an operator where there is none. */
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
-import { type FakeProvider } from "../../src/testing/fake-provider.ts";
+import type { FakeProvider } from "../../src/testing/fake-provider.ts";
 import type { Fault } from "../../src/testing/provider-fault.ts";
 import { type Desk, type Office, openOffice } from "./office.ts";
 
@@ -112,30 +112,20 @@ describe("a key at the end of its life", () => {
 
   test("is looked at once more right before the first byte", async () => {
     await using office = await openOffice();
-    const call = office.provider.url;
-    const desk = await office.desk({
-      // A machine that sleeps between the claim and the connection.
-      call: async (request, options) => {
+    await ambiguous(office);
+    office.clock.advance(2_000);
+    const sleepy = await office.desk({
+      call: async (_, { mayStart }) => {
+        // The machine sleeps between the claim and the connection.
         office.clock.stepWall(2 * day);
-        if (!options.mayStart())
-          return { kind: "not_sent", reached: "no", phase: "write", cause: "withdrawn", detail: "" };
-        await fetch(`${call}/v1/shipments`, { method: "POST", body: "{}" });
-        return { kind: "unknown", reached: "maybe", phase: "headers", cause: "reset", detail: request.method };
+        expect(mayStart()).toBe(false);
+        return { kind: "not_sent", reached: "no", phase: "connect", cause: "withdrawn", detail: "" };
       },
     });
-    office.provider.failNext({ when: "after", kind: "reset" });
-    await desk.owe("order-1");
-    const other = await office.desk();
-    await other.work();
-    office.clock.advance(2_000);
-    await desk.work();
-    expect((await desk.see("order-1")).attempts.map(({ verdict }) => verdict)).toEqual([
-      "unknown",
-      "released",
-      "released",
-    ]);
-    expect(await desk.state("order-1")).toBe("uncertain");
-    expect(effects(office.provider)).toEqual([1, 1]);
+    await sleepy.work();
+    const { obligation, attempts } = await sleepy.see("order-1");
+    expect(attempts.map(({ verdict }) => verdict)).toEqual(["unknown", "released", "released"]);
+    expect(obligation).toMatchObject({ state: "uncertain", tries: 1 });
   });
 
   test("is renewed where nothing can have taken effect, and the new generation is noted", async () => {
@@ -274,28 +264,29 @@ describe("a lookup", () => {
     expect(effects(office.provider)).toEqual([1, 1]);
   });
 
-  test.each<[string, Fault | undefined, Partial<Office["lookup"]>, string]>([
-    ["a broken body", { ...found, body: "<html>" }, {}, "the lookup's answer is not JSON"],
-    ["a cut answer", { when: "after", kind: "half-close" }, {}, "the lookup's answer was cut"],
-    ["an undeclared 404", { ...found, status: 404 }, {}, "status 404"],
-    ["a reset", { when: "after", kind: "reset" }, {}, "reset at headers: ECONNRESET"],
-    ["a found that throws", { ...found, body: "null" }, {}, "found failed with TypeError"],
-    ["a found that gives null", undefined, { found: () => null as never }, "found gave null or a promise"],
-    [
-      "a get that throws",
-      undefined,
-      {
-        get: () => {
-          throw new Error("s3cret");
-        },
-      },
-      "the lookup failed with Error",
-    ],
-  ])("that ends in %s tells nothing", async (_, fault, lookup, reason) => {
+  interface Silence {
+    readonly why: string;
+    readonly fault?: Fault;
+    readonly lookup?: Partial<Office["lookup"]>;
+    readonly reason: string;
+  }
+
+  const broken = (): never => {
+    throw new Error("s3cret");
+  };
+
+  test.each<Silence>([
+    { why: "a broken body", fault: { ...found, body: "<html>" }, reason: "the lookup's answer is not JSON" },
+    { why: "a cut answer", fault: { when: "after", kind: "half-close" }, reason: "the lookup's answer was cut" },
+    { why: "an undeclared 404", fault: { ...found, status: 404 }, reason: "status 404" },
+    { why: "a reset", fault: { when: "after", kind: "reset" }, reason: "reset at headers: ECONNRESET" },
+    { why: "a found that throws", lookup: { found: broken }, reason: "found failed with Error" },
+    { why: "a found that gives null", lookup: { found: () => null as never }, reason: "found gave null or a promise" },
+    { why: "a get that throws", lookup: { get: broken }, reason: "the lookup failed with Error" },
+  ])("that ends in $why tells nothing", async ({ fault, lookup, reason }) => {
     await using office = await openOffice();
-    const desk = await office.desk({
-      effects: [office.effect({ idempotency: "none", lookup: { ...office.lookup, ...lookup } })],
-    });
+    const ship = office.effect({ idempotency: "none", lookup: { ...office.lookup, ...lookup } });
+    const desk = await office.desk({ effects: [ship] });
     office.provider.failNext({ when: "before", kind: "reset" });
     if (fault) office.provider.failNextLookup(fault);
     await desk.owe("order-1");

@@ -1,0 +1,111 @@
+/** Loops that must not stop: through a store that is away, and work that throws. */
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { eventually } from "../../src/testing/eventually.ts";
+import { openOffice } from "../outbox/office.ts";
+
+test("a store that is away for a while is told once, and work goes on by itself when it is back", async () => {
+  await using office = await openOffice({ limits: { lockMs: 20 } });
+  const desk = await office.desk();
+  desk.worker.start();
+  await eventually(() => (desk.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
+  using database = new DatabaseSync(office.file);
+  database.exec("BEGIN IMMEDIATE");
+  const failures = (): number =>
+    desk.events.filter((event) => event.kind === "loop.failed" && event.loop === "dispatch").length;
+  for (let minutes = 0; minutes < 10; minutes += 1) {
+    office.clock.advance(60_000);
+    await eventually(() => failures() === 1 && (desk.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
+  }
+  await eventually(() => desk.worker.health().live);
+  expect(desk.events).toContainEqual(
+    expect.objectContaining({ kind: "loop.failed", loop: "dispatch", code: "STORE_BUSY" }),
+  );
+  database.exec("ROLLBACK");
+  await desk.owe("order-1");
+  await eventually(async () => {
+    office.clock.advance(1_000);
+    return (await desk.state("order-1")) === "done";
+  });
+  expect(failures()).toBe(1);
+  expect(desk.events.filter((event) => event.kind === "loop.recovered" && event.loop === "dispatch")).toHaveLength(1);
+});
+
+test("an inbox that throws is told once and stops nothing else", async () => {
+  await using office = await openOffice();
+  let runs = 0;
+  const desk = await office.desk({
+    applyDue: () => {
+      runs += 1;
+      return runs > 3 ? Promise.resolve(false) : Promise.reject(new TypeError("s3cret"));
+    },
+  });
+  desk.worker.start();
+  await desk.owe("order-1");
+  await eventually(async () => (await desk.state("order-1")) === "done");
+  await eventually(() => {
+    office.clock.advance(60_000);
+    return desk.kinds().includes("loop.recovered");
+  });
+  const told = desk.events.filter(({ kind }) => kind === "loop.failed" || kind === "loop.recovered");
+  expect(told).toEqual([
+    { kind: "loop.failed", loop: "inbox", code: "UNEXPECTED", summary: expect.stringContaining("TypeError") as string },
+    { kind: "loop.recovered", loop: "inbox" },
+  ]);
+  expect(JSON.stringify(told)).not.toContain("s3cret");
+});
+
+test("an arrival wakes the inbox, and what it applies is sent at once", async () => {
+  await using office = await openOffice();
+  let waiting = false;
+  const desk = await office.desk({
+    applyDue: async () => {
+      if (!waiting) return false;
+      waiting = false;
+      await desk.owe("order-1");
+      return true;
+    },
+  });
+  desk.worker.start();
+  await eventually(() => (desk.worker.health().lastTickMs["inbox"] ?? 1) === 0);
+  waiting = true;
+  desk.runtime.wake.committed({ owed: false, arrived: true });
+  await eventually(async () => (await desk.state("order-1")) === "done");
+});
+
+test("a loop that hangs shows in the worker's health", async () => {
+  await using office = await openOffice();
+  let release = (): void => undefined;
+  const desk = await office.desk({
+    applyDue: () =>
+      new Promise((resolve) => {
+        release = () => resolve(false);
+      }),
+  });
+  desk.worker.start();
+  await eventually(() => (desk.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
+  expect(desk.worker.health().live).toBe(true);
+  await eventually(() => {
+    office.clock.advance(1_000);
+    return !desk.worker.health().live;
+  });
+  expect(desk.worker.health().lastTickMs["inbox"]).toBeGreaterThanOrEqual(60_000);
+  release();
+  await eventually(() => desk.worker.health().live);
+});
+
+test("draining does what is due and what that makes due, within its budget", async () => {
+  await using office = await openOffice();
+  const desk = await office.desk();
+  for (let n = 0; n < 150; n += 1) await desk.owe(`order-${n}`);
+  await desk.worker.drain({ graceMs: 60_000 });
+  expect(office.provider.counts()).toMatchObject({ requests: 150, effects: 150 });
+
+  office.provider.failNext({ when: "after", kind: "hold" });
+  await desk.owe("slow");
+  const draining = desk.worker.drain({ graceMs: 3_000 });
+  await eventually(() => office.provider.held === 1);
+  office.clock.advance(3_000);
+  await draining;
+  expect((await desk.see("slow")).obligation).toMatchObject({ state: "owed", reached: "maybe" });
+});

@@ -1,0 +1,148 @@
+/** Stopping at each phase of an attempt, and what the next start finds. */
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { defaults } from "../../src/domain/limits.ts";
+import { Caller } from "../../src/outbox/caller.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { openOffice } from "../outbox/office.ts";
+
+test("what was claimed and not started goes back unharmed", async () => {
+  await using office = await openOffice();
+  const desk = await office.desk();
+  await desk.owe("order-1");
+  using database = new DatabaseSync(office.file);
+  database.exec("BEGIN IMMEDIATE");
+  desk.worker.start();
+  await setImmediate();
+  const stopping = desk.worker.stop();
+  database.exec("ROLLBACK");
+  await stopping;
+  const { obligation, attempts, lease } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "owed", reached: "no", tries: 0, crashes: 0 });
+  expect(obligation.dueAt).not.toBeNull();
+  expect(attempts.map(({ verdict }) => verdict)).toEqual(["released"]);
+  expect(lease).toBeNull();
+  expect(office.provider.counts().requests).toBe(0);
+  await desk.work();
+  expect(await desk.state("order-1")).toBe("done");
+});
+
+test("what is still connecting when the grace ends goes back unharmed", async () => {
+  await using office = await openOffice();
+  let asked = false;
+  const caller = new Caller({
+    clock: office.clock,
+    limits: defaults,
+    idleMs: 1_000,
+    resolve: () => {
+      asked = true;
+      return Promise.withResolvers<never>().promise;
+    },
+  });
+  const ship = office.effect({
+    request: ({ input }) => ({ method: "POST", url: "http://carrier.test/v1", json: input }),
+    allow: ["http://carrier.test"],
+  });
+  const desk = await office.desk({ effects: [ship], call: (request, options) => caller.call(request, options) });
+  await desk.owe("order-1");
+  desk.worker.start();
+  await eventually(() => asked);
+  await desk.worker.stop({ graceMs: 0 });
+  const { obligation, attempts } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "owed", reached: "no", keySince: null, tries: 0 });
+  expect(attempts).toMatchObject([{ verdict: "released" }]);
+  caller.close();
+});
+
+test("an answer within the grace is written, and its hook runs", async () => {
+  await using office = await openOffice();
+  let hooked = 0;
+  const desk = await office.desk({ effects: [office.effect({ settled: () => void (hooked += 1) })] });
+  await desk.owe("order-1");
+  office.provider.failNext({ when: "after", kind: "hold" });
+  desk.worker.start();
+  await eventually(() => office.provider.held === 1);
+  const stopping = desk.worker.stop({ graceMs: 5_000 });
+  office.provider.release();
+  await stopping;
+  expect(await desk.state("order-1")).toBe("done");
+  expect(hooked).toBe(1);
+});
+
+test("a call that outlasts the grace is unknown, never fresh", async () => {
+  await using office = await openOffice({ provider: { contract: "ignores" } });
+  const desk = await office.desk({ effects: [office.effect({ idempotency: "none", lookup: office.lookup })] });
+  await desk.owe("order-1");
+  await desk.owe("order-2");
+  office.provider.failWhen(({ method }) => (method === "POST" ? { when: "after", kind: "hold" } : undefined));
+  desk.worker.start();
+  await eventually(() => office.provider.held === 2);
+  const stopping = desk.worker.stop({ graceMs: 5_000 });
+  await desk.owe("order-3");
+  office.clock.advance(4_999);
+  expect(await desk.state("order-1")).toBe("sending");
+  await eventually(async () => {
+    office.clock.advance(1);
+    return (await desk.state("order-1")) === "uncertain";
+  });
+  await stopping;
+  const { obligation, attempts, lease } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "uncertain", reached: "maybe" });
+  expect(attempts).toMatchObject([{ verdict: "unknown", cause: "aborted" }]);
+  expect(lease).toBeNull();
+  // Nothing was claimed once it was stopping.
+  expect((await desk.see("order-3")).attempts).toEqual([]);
+  office.provider.release();
+  office.provider.failWhen(() => undefined);
+  office.clock.advance(10_000);
+  await desk.work();
+  expect([await desk.state("order-1"), await desk.state("order-2"), await desk.state("order-3")]).toEqual([
+    "done",
+    "done",
+    "done",
+  ]);
+  expect(office.provider.counts()).toMatchObject({ requests: 3, effects: 3 });
+});
+
+test("what the store does not take any more is left to its lease, and stopping ends all the same", async () => {
+  await using office = await openOffice({ limits: { lockMs: 50 } });
+  const desk = await office.desk();
+  await desk.owe("order-1");
+  office.provider.failNext({ when: "after", kind: "hold" });
+  desk.worker.start();
+  await eventually(() => office.provider.held === 1);
+  using database = new DatabaseSync(office.file);
+  database.exec("BEGIN IMMEDIATE");
+  let stopped = false;
+  const stopping = desk.worker.stop({ graceMs: 1_000 }).then(() => (stopped = true));
+  await eventually(() => {
+    office.clock.advance(100);
+    return stopped;
+  });
+  await stopping;
+  database.exec("ROLLBACK");
+  expect((await desk.see("order-1")).obligation).toMatchObject({ state: "sending" });
+  office.provider.release();
+  office.clock.advance(60_000);
+  const next = await office.desk();
+  await next.work();
+  expect((await next.see("order-1")).obligation).toMatchObject({ state: "owed", reached: "maybe", crashes: 1 });
+  office.clock.advance(2_000);
+  await next.work();
+  expect(await next.state("order-1")).toBe("done");
+  expect(office.provider.counts().effects).toBe(1);
+});
+
+test("stopping twice, and starting again, is harmless", async () => {
+  await using office = await openOffice();
+  const desk = await office.desk();
+  desk.worker.start();
+  desk.worker.start();
+  await Promise.all([desk.worker.stop(), desk.worker.stop()]);
+  await desk.worker.stop();
+  await desk.owe("order-1");
+  expect(desk.worker.health().live).toBe(true);
+  desk.worker.start();
+  await eventually(async () => (await desk.state("order-1")) === "done");
+});
