@@ -7,11 +7,16 @@
  * `child.ts`. Whatever else the child writes is kept as its output, for the error message.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Json } from "../domain/json.ts";
 import { onLine } from "./lines.ts";
 
 const outputCharactersMax = 65_536;
+
+/** Children of one file compile the same sources: what one compiled, the next ones read. */
+const compileCache = join(tmpdir(), "counterfoil-compile-cache");
 
 /** Settings of {@link startProcess}. */
 export interface StartProcessOptions {
@@ -49,7 +54,7 @@ export function startProcess(file: URL, options: StartProcessOptions = {}): Chil
   const conditions = process.execArgv.filter((flag) => flag.startsWith("--conditions="));
   const child = spawn(process.execPath, [...conditions, fileURLToPath(file), ...(options.arguments ?? [])], {
     // eslint-disable-next-line node/no-process-env -- a child without PATH and HOME is no usual process
-    env: { ...process.env, ...options.environment },
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache, ...options.environment },
   });
   return new ChildProcess(child, options.withinMs ?? 60_000);
 }

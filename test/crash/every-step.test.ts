@@ -1,0 +1,149 @@
+/**
+ * A real process is killed by SIGKILL at every step of receive, claim, send, look up and settle: each
+ * statement, each COMMIT, each write and read of a socket, before and after. After each death another
+ * process goes on with the file, the sender sends again what was not acknowledged, and the promises hold.
+ *
+ * The gate kills at about a hundred steps, spread evenly from a random start; COUNTERFOIL_KILLS=all
+ * kills at each.
+ */
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type FakeProvider, startFakeProvider } from "counterfoil/testing";
+import { describe, expect, test } from "vitest";
+import { eventually } from "../../src/testing/eventually.ts";
+import { startProcess } from "../../src/testing/processes.ts";
+import { rawExchange } from "../../src/testing/raw-http.ts";
+import { addOrder, clockAhead, crashApp, crashPayment, createOrders } from "../support/crash-app.ts";
+import { rawRequest } from "../support/hooks-server.ts";
+import { checkInvariants } from "../support/invariants.ts";
+
+const killsMax =
+  process.env["COUNTERFOIL_KILLS"] === "all"
+    ? Number.POSITIVE_INFINITY
+    : Number(process.env["COUNTERFOIL_KILLS"] ?? 34);
+
+interface Scenario {
+  readonly name: string;
+  readonly order: string;
+  /** The order is there before its payment. */
+  readonly placed: boolean;
+}
+
+const scenarios: readonly Scenario[] = [
+  { name: "a provider that keeps keys", order: "keyed-1", placed: true },
+  { name: "a provider without a contract, by lookup", order: "keyless-1", placed: true },
+  { name: "an event that waits for its order", order: "keyed-2", placed: false },
+];
+
+describe.each(scenarios)("killed at every step: $name", (scenario) => {
+  test("acknowledged is kept, and each effect happens once", { timeout: 600_000 }, async () => {
+    await using stack = new AsyncDisposableStack();
+    const folder = mkdtempSync(join(tmpdir(), "counterfoil-crash-"));
+    stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+    const template = join(folder, "template");
+    mkdirSync(template);
+    const app = crashApp({ database: join(template, "test.db"), carrier: "http://127.0.0.1:9" });
+    await createOrders(app);
+    if (scenario.placed) await addOrder(app, scenario.order);
+    await app.stop();
+
+    const points = await live({ scenario, template, folder, killAt: 0 });
+    const step = Math.max(1, Math.floor(points / killsMax));
+    const first = 1 + Math.floor(Math.random() * step);
+    let kills = 0;
+    for (let n = first; n <= points; n += step) {
+      await live({ scenario, template, folder, killAt: n });
+      kills += 1;
+    }
+    process.stdout.write(`${scenario.name}: ${points} steps, killed at ${kills}, each ${step} from ${first}\n`);
+    expect(points).toBeGreaterThan(40);
+  });
+});
+
+interface Life {
+  readonly scenario: Scenario;
+  readonly template: string;
+  readonly folder: string;
+  /** The step to die at; 0 lives on and counts. */
+  readonly killAt: number;
+}
+
+/** One life of a process, its death, and the recovery. Gives the number of steps of a life that was not ended. */
+async function live({ scenario, template, folder, killAt }: Life): Promise<number> {
+  await using stack = new AsyncDisposableStack();
+  const data = join(folder, `life-${killAt}`);
+  cpSync(template, data, { recursive: true });
+  stack.defer(() => rmSync(data, { recursive: true, force: true }));
+  const database = join(data, "test.db");
+  const carrier = stack.use(
+    await startFakeProvider({ contract: scenario.order.startsWith("keyless") ? "ignores" : "keeps" }),
+  );
+  const delivery = crashPayment(`evt-${scenario.order}`, scenario.order);
+
+  const acknowledged = await firstLife({ database, carrier, delivery, scenario, killAt });
+  const app = crashApp({ database, carrier: carrier.url, clock: clockAhead(120_000) });
+  stack.defer(() => app.stop());
+  await app.open();
+  if (acknowledged.status !== undefined) {
+    const known = await app.runtime.store.reader.receipts(
+      { connection: "stripe", eventId: `evt-${scenario.order}` },
+      { limit: 2 },
+    );
+    expect(known, `acknowledged with ${acknowledged.status} at step ${killAt}`).toHaveLength(1);
+  }
+  await app.receive("stripe", crashPayment(`evt-${scenario.order}`, scenario.order));
+  await addOrder(app, scenario.order);
+  await app.start({ roles: ["worker"] });
+  const operator = app.operator({ who: "test" });
+  await eventually(
+    async () => {
+      const { receipts, obligations } = await operator.status();
+      return receipts.applied === 1 && obligations.done === 1;
+    },
+    { withinMs: 60_000, what: `recovery from step ${killAt}` },
+  );
+  await checkInvariants(app, { carrier, where: `step ${killAt}` });
+  return acknowledged.points;
+}
+
+interface FirstLife {
+  readonly database: string;
+  readonly carrier: FakeProvider;
+  readonly delivery: ReturnType<typeof crashPayment>;
+  readonly scenario: Scenario;
+  readonly killAt: number;
+}
+
+/** The life that may be ended: whether its receiver acknowledged, and how many steps it took. */
+async function firstLife({
+  database,
+  carrier,
+  delivery,
+  scenario,
+  killAt,
+}: FirstLife): Promise<{ status?: number; points: number }> {
+  const file = new URL("../children/life.ts", import.meta.url);
+  await using child = startProcess(file, {
+    arguments: [database, carrier.url],
+    environment: killAt > 0 ? { COUNTERFOIL_KILL_AT: String(killAt) } : {},
+  });
+  let status: number | undefined;
+  let points = 0;
+  try {
+    const port = Number(await child.ask("listen"));
+    const answer = await rawExchange(port, rawRequest(delivery, {}));
+    if (answer.status >= 200 && answer.status < 300) status = answer.status;
+    if (!scenario.placed) await child.ask("place", scenario.order);
+    await child.ask("work");
+    points = Number(await child.ask("points"));
+    await child.ask("stop");
+    await child.finish();
+  } catch (error) {
+    if (killAt === 0) throw error;
+  }
+  const { signal, code } = await child.ended;
+  if (killAt === 0) expect(code).toBe(0);
+  else if (points === 0) expect(signal, child.output).toBe("SIGKILL");
+  return { ...(status !== undefined && { status }), points };
+}

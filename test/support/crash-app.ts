@@ -1,0 +1,101 @@
+/** One application with a little of everything, for tests that kill it: two kinds of effects, prerequisites, snapshots. */
+import { type App, connect, defineApp, effect, resource, type } from "counterfoil";
+import { type SignedDelivery, stripe } from "counterfoil/providers";
+import { sqlite } from "counterfoil/sqlite";
+import type { Clock } from "../../src/domain/clock.ts";
+import type { Probe } from "../../src/domain/probe.ts";
+import { systemClock } from "../../src/domain/system-clock.ts";
+import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
+
+const secret = "whsec_a_secret_of_the_crash_tests";
+
+export interface CrashAppOptions {
+  readonly database: string;
+  readonly carrier: string;
+  readonly probe?: Probe;
+  readonly clock?: Clock;
+}
+
+/** The machine's clock, ahead: every lease of a process that died has ended for it. */
+export function clockAhead(aheadMs: number): Clock {
+  const real = systemClock();
+  return {
+    ...real,
+    wallMs: () => real.wallMs() + aheadMs,
+    monotonicMs: () => real.monotonicMs() + aheadMs,
+  };
+}
+
+export function crashApp({ database, carrier, probe, clock }: CrashAppOptions): App {
+  const common = {
+    input: type<{ order: string }>(),
+    answer: type<{ id: string }>(),
+    lookup: {
+      get: ({ key }: { readonly key: string }) => `${carrier}/v1/shipments?ref=${encodeURIComponent(key)}`,
+      answer: type<{ shipments: { id: string }[] }>(),
+      found: ({ shipments }: { readonly shipments: readonly { id: string }[] }) => shipments[0],
+      settleDelay: "0s",
+    },
+    allow: [carrier],
+  } as const;
+  const ship = effect("ship/v1", {
+    ...common,
+    request: ({ input, key }) => ({ method: "POST", url: `${carrier}/v1/shipments`, json: { ...input, ref: key } }),
+    idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
+    settled: ({ tx, operation, result }) =>
+      tx.sql`UPDATE orders SET tracking = ${result.answer.id} WHERE id = ${operation.input.order}`,
+  });
+  // The same carrier, called without a key: only a lookup can tell what was done.
+  const courier = effect("courier/v1", {
+    ...common,
+    request: ({ input, key }) => ({ method: "POST", url: `${carrier}/v1/shipments`, json: { ...input, ref: key } }),
+    idempotency: "none",
+    settled: ({ tx, operation, result }) =>
+      tx.sql`UPDATE orders SET tracking = ${result.answer.id} WHERE id = ${operation.input.order}`,
+  });
+  const customer = resource("customer", { state: type<{ email: string }>() });
+  const paid = stripe.on("payment_intent.succeeded", async ({ event, tx, owe, snapshot, waitFor, refuse }) => {
+    const { order: id = "", revision = "1" } = event.data.object.metadata;
+    const [order] = await tx.sql<{ status: string }>`SELECT status FROM orders WHERE id = ${id}`;
+    if (order === undefined) return waitFor("order", id);
+    await snapshot(customer, { id, revision, state: { email: `${id}@example.test` } });
+    const { changes } = await tx.sql`
+      UPDATE orders SET status = 'paid' WHERE id = ${id} AND status = 'awaiting_payment'`;
+    if (changes === 0) return refuse(`order is ${order.status}`);
+    await owe(id.startsWith("keyless") ? courier : ship, { key: [id, "fulfil", "v1"], input: { order: id } });
+  });
+  return defineApp({
+    store: sqlite(database, { ...(clock && { clock }), ...(probe && { probe }) }),
+    connections: [connect("stripe", { provider: stripe, secrets: [secret], tenant: "acme", handlers: [paid] })],
+    effects: [ship, courier],
+    limits: { pollMs: 50, retryFirstMs: 10, lockMs: 10_000 },
+    testing: { ...(clock && { clock }), ...(probe && { probe }) },
+  });
+}
+
+export async function createOrders(app: App): Promise<void> {
+  await app.transaction({ tenant: "acme" }, async ({ tx }) => {
+    await tx.sql`
+      CREATE TABLE IF NOT EXISTS orders (
+        id TEXT PRIMARY KEY, status TEXT NOT NULL DEFAULT 'awaiting_payment', tracking TEXT)`;
+  });
+}
+
+export async function addOrder(app: App, id: string): Promise<void> {
+  await app.transaction({ tenant: "acme" }, async ({ tx, arrived }) => {
+    await tx.sql`INSERT INTO orders (id) VALUES (${id}) ON CONFLICT DO NOTHING`;
+    await arrived("order", id);
+  });
+}
+
+export function crashPayment(id: string, order: string): SignedDelivery {
+  return sampleDelivery(stripe.rules, {
+    secret,
+    id,
+    type: "payment_intent.succeeded",
+    timestampMs: Date.now(),
+    body: {
+      data: { object: { id: `pi_${order}`, amount_received: 1, currency: "eur", metadata: { order, revision: "1" } } },
+    },
+  });
+}
