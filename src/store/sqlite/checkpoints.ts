@@ -4,7 +4,7 @@ import type { Turn } from "./turn.ts";
 
 /** Commits between two looks at the log. */
 const commitsPerLook = 16;
-/** A log of this size is copied into the database when nobody waits, and of the second size in any case. */
+/** A log of this size is copied into the database when nobody waits, and of the second size before anybody may go on. */
 const idleBytes = 32 * 1024 * 1024;
 const urgentBytes = 4 * idleBytes;
 
@@ -30,31 +30,31 @@ export class Checkpoints {
   /** Looks at the log now and then; call it after a commit, in its turn. */
   committed(connection: Connection): void {
     this.#commits += 1;
-    if (this.#commits % commitsPerLook !== 0 || this.#asked) return;
+    if (this.#commits % commitsPerLook !== 0) return;
     const bytes = logPages(connection) * connection.pageBytes;
-    if (bytes < idleBytes) return;
-    this.#asked = true;
-    setImmediate(() => void this.#copy(connection, bytes >= urgentBytes));
+    if (bytes >= urgentBytes) copy(connection);
+    else if (bytes >= idleBytes && !this.#asked) {
+      this.#asked = true;
+      setImmediate(() => void this.#copyWhenIdle(connection));
+    }
   }
 
-  async #copy(connection: Connection, urgent: boolean): Promise<void> {
-    try {
-      if (this.#turn.taken && !urgent) return;
-      const release = await this.#turn.take(turnMs);
-      try {
-        if (connection.database.isOpen) connection.statements.own(copyLog).all();
-      } finally {
-        release();
-      }
-    } catch {
-      // A checkpoint that fails loses nothing: the log holds every commit, and the next transaction meets the cause.
-    } finally {
-      this.#asked = false;
-    }
+  async #copyWhenIdle(connection: Connection): Promise<void> {
+    this.#asked = false;
+    if (this.#turn.taken) return;
+    const release = await this.#turn.take(0);
+    copy(connection);
+    release();
   }
 }
 
-const turnMs = 60_000;
+function copy(connection: Connection): void {
+  try {
+    if (connection.database.isOpen) connection.statements.own(copyLog).all();
+  } catch {
+    // A checkpoint that fails loses nothing: the log holds every commit, and the next transaction meets the cause.
+  }
+}
 
 function logPages(connection: Connection): number {
   const row = connection.statements.own(measureLog).get() as { readonly log: number } | undefined;

@@ -28,9 +28,9 @@ const versionMin = [3, 51, 3] as const;
 
 /**
  * A log this long is checkpointed by the commit that reaches it. Checkpoints are made between
- * transactions well before (checkpoint.ts); this bound holds where nobody comes to that.
+ * transactions well before (checkpoints.ts); this bound holds where nobody comes to that.
  */
-const autoCheckpointPages = 100_000;
+const autoCheckpointBytes = 256 * 1024 * 1024;
 /** A log file that was longer is cut to this when it starts over. */
 const journalBytesMax = 64 * 1024 * 1024;
 
@@ -51,9 +51,8 @@ export function connectWriter(path: string, { probe, pageBytes, pagesMax }: Conn
         assertPragma(database, "fullfsync = 1", 1);
         assertPragma(database, "checkpoint_fullfsync = 1", 1);
       }
-      database.exec(
-        `PRAGMA journal_size_limit = ${journalBytesMax}; PRAGMA wal_autocheckpoint = ${autoCheckpointPages}`,
-      );
+      const pages = Math.floor(autoCheckpointBytes / pageBytesOf(database));
+      database.exec(`PRAGMA journal_size_limit = ${journalBytesMax}; PRAGMA wal_autocheckpoint = ${pages}`);
     }
     assertPragma(database, "busy_timeout", 0);
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`);
@@ -67,8 +66,11 @@ export function connectReader(path: string): Connection {
 }
 
 function connectionOf(database: DatabaseSync, probe?: Probe): Connection {
-  const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
-  return { database, statements: new Statements(database, probe), pageBytes };
+  return { database, statements: new Statements(database, probe), pageBytes: pageBytesOf(database) };
+}
+
+function pageBytesOf(database: DatabaseSync): number {
+  return Number(database.prepare("PRAGMA page_size").get()?.["page_size"]);
 }
 
 function opened<T>(

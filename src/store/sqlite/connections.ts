@@ -1,8 +1,8 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { CounterfoilError } from "../../domain/errors.ts";
 import type { Probe } from "../../domain/probe.ts";
 import { connectReader, connectWriter, type Connection } from "./connection.ts";
-import { needsReopen } from "./errors.ts";
 import { assertLocalFile } from "./file-system.ts";
 import { untilFree } from "./until-free.ts";
 
@@ -18,12 +18,25 @@ export interface FileOptions {
   readonly fileSystemType?: ((folder: string) => number) | undefined;
 }
 
-/** The two connections of one store: opened when first asked for, and anew after one was dropped. */
+/** A connection, and which file it is on. */
+interface Opened {
+  readonly connection: Connection;
+  readonly file: string | undefined;
+}
+
+/**
+ * The two connections of one store: opened when first asked for, and anew after one was dropped.
+ *
+ * SQLite does not notice when its file is moved away or another one put in its place: it would go on
+ * writing to a file that nobody can find. The path is therefore looked at before each use.
+ */
 export class Connections {
   readonly path: string;
   readonly #options: FileOptions;
-  #writer: Connection | undefined;
-  #reader: Connection | undefined;
+  #writer: Opened | undefined;
+  #reader: Opened | undefined;
+  /** The file was there once: to create it anew would hide a loss. */
+  #existed = false;
 
   constructor(options: FileOptions) {
     this.#options = options;
@@ -34,44 +47,63 @@ export class Connections {
     return this.path === ":memory:";
   }
 
-  /** The writing connection. Waits while others create or recover the file. */
+  /** The writing connection, for who has the turn. Waits while others create or recover the file. */
   async writer(deadlineMs: number): Promise<Connection> {
-    if (this.#writer) return this.#writer;
+    const file = this.#fileNow();
+    if (this.#writer && this.#writer.file !== file) this.dropWriter();
+    if (this.#writer) return this.#writer.connection;
     const { allowNetworkFileSystem, fileSystemType } = this.#options;
     if (!this.isMemory && !allowNetworkFileSystem) assertLocalFile(this.path, fileSystemType);
-    this.#writer = await untilFree(() => connectWriter(this.path, this.#options), deadlineMs);
-    return this.#writer;
+    const connection = await untilFree(() => connectWriter(this.path, this.#options), deadlineMs);
+    this.#writer = { connection, file: this.#fileNow() };
+    this.#existed = true;
+    return connection;
   }
 
+  /** The reading connection. */
   reader(): Connection {
-    this.#reader ??= connectReader(this.path);
-    return this.#reader;
+    const file = this.#fileNow();
+    if (this.#reader && this.#reader.file !== file) this.dropReader();
+    this.#reader ??= { connection: connectReader(this.path), file };
+    return this.#reader.connection;
   }
 
-  /** Closes the connections where an error makes them doubtful; the next use opens them anew. */
-  doubt(error: unknown): void {
-    if (error instanceof CounterfoilError && needsReopen(error.code)) this.close();
-  }
-
-  /** As {@link Connections.doubt}, where only the reading connection met the error. */
-  doubtReader(error: unknown): void {
-    if (!(error instanceof CounterfoilError) || !needsReopen(error.code)) return;
-    closeQuietly(this.#reader);
-    this.#reader = undefined;
-  }
-
-  close(): void {
-    const open = [this.#writer, this.#reader];
+  dropWriter(): void {
+    const dropped = this.#writer;
     this.#writer = undefined;
+    closeQuietly(dropped);
+  }
+
+  dropReader(): void {
+    const dropped = this.#reader;
     this.#reader = undefined;
-    for (const connection of open) closeQuietly(connection);
+    closeQuietly(dropped);
+  }
+
+  /** Closes both, and forgets which file they were on. */
+  close(): void {
+    this.dropReader();
+    this.dropWriter();
+    this.#existed = false;
+  }
+
+  /** Which file is at the path now. */
+  #fileNow(): string | undefined {
+    if (this.isMemory) return this.path;
+    const stat = statSync(this.path, { throwIfNoEntry: false });
+    if (stat) return `${stat.dev}:${stat.ino}`;
+    if (!this.#existed) return undefined;
+    throw new CounterfoilError(
+      "STORE_UNAVAILABLE",
+      `Cannot use ${this.path}: the file was moved or removed while it was open; put it back, or start anew`,
+    );
   }
 }
 
 /** A handle that a failing disk has broken may fail to close as well; it is gone either way. */
-function closeQuietly(connection: Connection | undefined): void {
+function closeQuietly(opened: Opened | undefined): void {
   try {
-    connection?.database.close();
+    opened?.connection.database.close();
   } catch {
     // Nothing to keep: what was committed is on disk, what was not is not.
   }

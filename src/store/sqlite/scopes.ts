@@ -152,7 +152,8 @@ export class Scopes {
 
   #met(error: unknown): unknown {
     const coded = storeError(error, "statement");
-    const trouble = coded instanceof CounterfoilError && coded.code !== "TRANSACTION_CONTROL" ? coded : undefined;
+    const isTrouble = coded !== error && coded instanceof CounterfoilError && coded.code !== "TRANSACTION_CONTROL";
+    const trouble = isTrouble ? coded : undefined;
     if (!this.#connection.database.isTransaction || (trouble && needsReopen(trouble.code))) this.#break(coded);
     const scope = this.#stack.at(-1);
     if (scope && trouble) scope.trouble ??= trouble;

@@ -16,7 +16,7 @@ import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } fr
 import { Checkpoints } from "./checkpoints.ts";
 import type { Connection } from "./connection.ts";
 import { Connections, type FileOptions } from "./connections.ts";
-import { storeError, type Doing } from "./errors.ts";
+import { needsReopen, storeError, type Doing } from "./errors.ts";
 import type { ReadHandle } from "./handle.ts";
 import { assertSchema, knownMigrations, migrateSchema, type Migration } from "./migrations.ts";
 import { SqliteReader } from "./reader.ts";
@@ -133,7 +133,7 @@ export class SqliteStore implements Store {
     try {
       return await run(deadlineMs);
     } catch (error) {
-      this.#connections.doubt(error);
+      if (makesDoubtful(error)) this.#connections.dropWriter();
       throw error;
     } finally {
       release();
@@ -151,7 +151,7 @@ export class SqliteStore implements Store {
     try {
       return this.#readFrom(this.#connections.reader(), read);
     } catch (error) {
-      this.#connections.doubtReader(error);
+      if (makesDoubtful(error)) this.#connections.dropReader();
       throw error;
     }
   }
@@ -187,6 +187,10 @@ export class SqliteStore implements Store {
     }
     this.#checked = connection;
   }
+}
+
+function makesDoubtful(error: unknown): boolean {
+  return error instanceof CounterfoilError && needsReopen(error.code);
 }
 
 function control(connection: Connection, definition: Sql, doing: Doing): void {
