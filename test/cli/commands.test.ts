@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openShop, type Shop } from "./command.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const key = ["acme", "1042/fulfil/v1"] as const;
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
