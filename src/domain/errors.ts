@@ -7,7 +7,6 @@ export const errorCodes = {
   SIGNATURE_REFUSED: "The delivery could not be verified",
   UNKNOWN_CONNECTION: "No connection has this id",
   NO_EVENT_ID: "The delivery has no usable event id",
-  UNKNOWN_ACCOUNT: "The signed account belongs to no tenant",
   BODY_TOO_LARGE: "The body is over the connection's limit",
   BODY_INCOMPLETE: "The body ended early or its length was wrong",
   BODY_ALREADY_READ: "A body parser consumed the request before it could be verified",
