@@ -129,6 +129,10 @@ const relations: readonly (readonly [string, (limits: Limits) => boolean])[] = [
   ["pollMs < leaseMs", (l) => l.pollMs < l.leaseMs],
   ["claimMax >= 1 and callsMax >= 1", (l) => l.claimMax >= 1 && l.callsMax >= 1],
   ["callsPerDestination <= callsMax", (l) => l.callsPerDestination <= l.callsMax],
+  [
+    "pollMs >= 1 and heartbeatMs >= 1 and retryFirstMs >= 1",
+    (l) => Math.min(l.pollMs, l.heartbeatMs, l.retryFirstMs) >= 1,
+  ],
   ["retryFirstMs <= retryMaxMs", (l) => l.retryFirstMs <= l.retryMaxMs],
   ["heldFirstMs <= heldMaxMs", (l) => l.heldFirstMs <= l.heldMaxMs],
   ["headersMs <= requestMs", (l) => l.headersMs <= l.requestMs],

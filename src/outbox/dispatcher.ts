@@ -10,20 +10,18 @@
  * evidence; the store decides by the fence.
  */
 import type { EffectDefinition } from "../domain/effect.ts";
+import { hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Obligation, StoredAnswer } from "../domain/obligation.ts";
 import type { Claim, Lane, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { type Attempting, type Call, type Ended, releasedEnd } from "./attempt.ts";
-import { beforeSend } from "./decide.ts";
+import { carryOut } from "./carry-out.ts";
 import { LaneWatch } from "./lane-watch.ts";
 import { type HeldLease, LeaseWatch } from "./lease-watch.ts";
-import { lookUp } from "./look-up.ts";
 import { hookDone, runHook } from "./run-hook.ts";
-import { send } from "./send.ts";
-import { settle, type Settled, type Settling, situationOf } from "./settle.ts";
+import { settle, type Settled, type Settling } from "./settle.ts";
 import { Slots } from "./slots.ts";
-import { unfitness } from "./stored-answer.ts";
 import { tell } from "./tell.ts";
 
 export interface DispatcherOptions {
@@ -57,6 +55,8 @@ export class Dispatcher {
   readonly #slots: Slots;
   readonly #lanes: LaneWatch;
   #finished: Finished[] = [];
+  /** Each end is written alone, since a batch could not be. */
+  #isolating = false;
   #claiming = true;
   /** Whether something may be due that no turn has looked for. */
   #expecting = true;
@@ -111,8 +111,9 @@ export class Dispatcher {
 
   /** Writes ends and claims; gives whether another turn has work at once. Never two at a time. */
   async turn(): Promise<boolean> {
-    const batch = this.#finished;
-    const claims = this.#claiming && this.#expecting;
+    if (this.#finished.length === 0) this.#isolating = false;
+    const batch = this.#finished.slice(0, this.#isolating ? 1 : undefined);
+    const claims = this.#claiming && this.#expecting && !this.#isolating;
     if (batch.length === 0 && !claims) return false;
     this.#expecting = false;
     const taken = this.leases.mark();
@@ -124,6 +125,7 @@ export class Dispatcher {
       });
     } catch (error) {
       this.#expecting ||= claims;
+      if (!hasCode(error, ...storeTroubles)) this.#isolate(batch);
       throw error;
     }
     // Others may have joined while the transaction ran.
@@ -133,6 +135,15 @@ export class Dispatcher {
     this.#lanes.alarm(written.claimed.due);
     this.#expecting ||= written.claimed.more;
     return this.#finished.length > 0 || written.claimed.claims.length > 0;
+  }
+
+  /** An end that cannot be written must not keep others from it: each goes alone, and is left to its lease if that fails too. */
+  #isolate([first]: readonly Finished[]): void {
+    if (first !== undefined && this.#isolating) {
+      this.#finished = this.#finished.slice(1);
+      this.#free(first.running);
+    }
+    this.#isolating = true;
   }
 
   async #claim(tx: StoreTx, ending: readonly Lane[]): Promise<Claimed> {
@@ -158,17 +169,10 @@ export class Dispatcher {
   }
 
   /** Never rejects: each kind of attempt turns whatever happens into what was learned. */
-  async #carryOut(running: Running): Promise<Ended> {
-    const { claim, definition } = running;
-    const { kind, evidence, answer, obligation } = claim;
-    if (!this.#claiming) return { learned: { kind: "released", attempt: kind }, end: releasedEnd };
-    if (evidence) {
-      return { learned: { kind: "exists", by: "evidence", unfit: unfitness(definition, answer) }, end: releasedEnd };
-    }
-    if (kind === "lookup") return lookUp(running);
-    const situation = situationOf({ claim, definition, obligation }, { stamp: claim.claimedAt }, this.#runtime);
-    if (beforeSend(situation)) return { learned: { kind: "halted" }, end: releasedEnd };
-    return send(running);
+  #carryOut(running: Running): Promise<Ended> {
+    const { kind } = running.claim;
+    if (this.#claiming) return carryOut(running);
+    return Promise.resolve({ learned: { kind: "released", attempt: kind }, end: releasedEnd });
   }
 
   #finish(running: Running, obligation: Obligation, ended: Ended): void {

@@ -109,3 +109,29 @@ test("draining does what is due and what that makes due, within its budget", asy
   await draining;
   expect((await desk.see("slow")).obligation).toMatchObject({ state: "owed", reached: "maybe" });
 });
+
+test("an end that cannot be written is left to its lease, and keeps no other from being written", async () => {
+  await using office = await openOffice();
+  const answered = { kind: "answered", reached: "yes", phase: "complete", headers: {}, truncated: false } as const;
+  const desk = await office.desk({
+    call: async (request) => {
+      const { order } = JSON.parse(new TextDecoder().decode(request.body ?? undefined)) as { order: string };
+      // A status that the store's column cannot hold stands in for whatever nobody has thought of.
+      const status = order === "order-2" ? 200.5 : 200;
+      return { ...answered, status, body: new TextEncoder().encode('{"id":"s-1"}') };
+    },
+  });
+  for (let n = 0; n < 5; n += 1) await desk.owe(`order-${n}`);
+  desk.worker.start();
+  const states = (): Promise<string[]> => Promise.all([0, 1, 2, 3, 4].map((n) => desk.state(`order-${n}`)));
+  await eventually(async () => {
+    office.clock.advance(1_000);
+    return (await states()).filter((state) => state === "done").length === 4;
+  });
+  await desk.owe("order-5");
+  await eventually(async () => {
+    office.clock.advance(1_000);
+    return (await desk.state("order-5")) === "done";
+  });
+  expect(["sending", "owed"]).toContain((await states())[2]);
+});
