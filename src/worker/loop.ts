@@ -10,7 +10,7 @@ import type { Runtime } from "../work/runtime.ts";
 
 export interface LoopOptions {
   readonly name: string;
-  readonly runtime: Runtime;
+  readonly runtime: Pick<Runtime, "clock" | "limits" | "random" | "emit">;
   /** Longest time between two runs, give or take the jitter. */
   readonly everyMs: number;
   /** Does what there is to do; gives whether there may be more at once. `byTimer` is false after a poke. */

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { effect, type EffectOptions } from "../domain/effect.ts";
+import { defaults } from "../domain/limits.ts";
+import { type } from "../domain/schema.ts";
+import { checkEffect } from "./check-effect.ts";
+
+type Options = Partial<EffectOptions<null, unknown, unknown>>;
+
+function problem(options: Options): string | undefined {
+  const declared = effect<null>("ship/v1", {
+    input: type<null>(),
+    request: () => ({ method: "POST", url: "https://carrier.example" }),
+    idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
+    ...options,
+  });
+  return checkEffect(declared.definition, defaults);
+}
+
+const lookup = { get: () => "https://carrier.example", found: () => undefined };
+
+test.each<Options>([
+  {},
+  { idempotency: "none", lookup: { ...lookup, absentOn: [404], settleDelay: "0s" } },
+  { idempotency: { field: "key", keyLifetime: "1h", lengthMax: 40 }, timeout: "20s", attemptsMax: 1, concurrency: 1 },
+  { allow: ["http://127.0.0.1:4601"], headers: () => ({ authorization: "Bearer t" }) },
+  { verdicts: { 404: "again" } },
+  // Asked again for every call: the process that only lists may lack the secret.
+  {
+    headers: () => {
+      throw new Error("no token");
+    },
+  },
+])("an effect that declares %j can be carried out", (options) => {
+  expect(problem(options)).toBeUndefined();
+});
+
+test.each<[string, Options, string]>([
+  ["a timeout that is no duration", { timeout: "1 minute" as never }, "1 minute"],
+  ["a timeout that outlasts the lease", { timeout: "5m" }, "lease"],
+  [
+    "a key that is dead when it is born",
+    { idempotency: { header: "Idempotency-Key", keyLifetime: "30s" } },
+    "key lifetime",
+  ],
+  [
+    "a key header that frames the message",
+    { idempotency: { header: "Content-Length", keyLifetime: "24h" } },
+    "Content-Length",
+  ],
+  ["a key header that is no name", { idempotency: { header: "Idempotency Key", keyLifetime: "24h" } }, "header"],
+  ["a key field without a name", { idempotency: { field: "", keyLifetime: "24h" } }, "field"],
+  ["a key too short to be unique", { idempotency: { header: "K", keyLifetime: "24h", lengthMax: 16 } }, "32"],
+  ["its own idempotency key", { headers: () => ({ "IDEMPOTENCY-KEY": "mine" }) }, "IDEMPOTENCY-KEY"],
+  ["a header with a line break", { headers: () => ({ "x-a": "1\r\nx-b: 2" }) }, "x-a"],
+  ["a Host header", { headers: () => ({ Host: "internal" }) }, "Host"],
+  ["no attempt at all", { attemptsMax: 0 }, "attemptsMax"],
+  ["half a call at once", { concurrency: 0.5 }, "concurrency"],
+  ["success as absent", { lookup: { ...lookup, absentOn: [200] } }, "200"],
+  ["an allowed URL that is no origin", { allow: ["http://carrier.internal/v1"] }, "origin"],
+  ["a success that is sent again", { verdicts: { 200: "again" } }, "200"],
+])("an effect that declares %s cannot", (_, options, words) => {
+  expect(problem(options)).toContain(words);
+});
