@@ -21,7 +21,7 @@ import { LaneWatch } from "./lane-watch.ts";
 import { type HeldLease, LeaseWatch } from "./lease-watch.ts";
 import { hookDone, runHook } from "./run-hook.ts";
 import { settle, type Settled, type Settling } from "./settle.ts";
-import { Slots } from "./slots.ts";
+import { type SharedLane, Slots } from "./slots.ts";
 import { tell } from "./tell.ts";
 
 export interface DispatcherOptions {
@@ -44,8 +44,8 @@ interface Finished extends Settling {
 interface Claimed {
   readonly due: readonly Lane[];
   readonly claims: readonly Claim[];
-  /** Some lane may have more than was claimed. */
-  readonly more: boolean;
+  /** Lanes that may have more due than was claimed. */
+  readonly left: readonly Lane[];
 }
 
 export class Dispatcher {
@@ -133,8 +133,9 @@ export class Dispatcher {
     for (const [index, settled] of written.settled.entries()) this.#afterSettling(batch[index], settled);
     for (const claim of written.claimed.claims) this.#start(claim, taken);
     this.#lanes.alarm(written.claimed.due);
-    this.#expecting ||= written.claimed.more;
-    return this.#finished.length > 0 || written.claimed.claims.length > 0;
+    const { left } = written.claimed;
+    this.#expecting ||= left.length > 0;
+    return this.#finished.length > 0 || this.#slots.share(left).length > 0;
   }
 
   /** An end that cannot be written must not keep others from it: each goes alone, and is left to its lease if that fails too. */
@@ -151,9 +152,9 @@ export class Dispatcher {
     const due = await tx.dueLanes();
     const claimable = this.#lanes.claimable(due);
     const lanes = this.#slots.share(claimable, ending);
-    if (lanes.length === 0) return { due, claims: [], more: claimable.length > 0 };
-    const claims = await tx.claim({ lanes, worker: this.#options.worker, leaseMs: limits.leaseMs });
-    return { due, claims, more: claims.length > 0 || lanes.length < claimable.length };
+    const { worker } = this.#options;
+    const claims = lanes.length > 0 ? await tx.claim({ lanes, worker, leaseMs: limits.leaseMs }) : [];
+    return { due, claims, left: claimable.filter((lane) => !isEmptied(lane, lanes, claims)) };
   }
 
   #start(claim: Claim, taken: ReturnType<LeaseWatch["mark"]>): void {
@@ -227,7 +228,17 @@ export class Dispatcher {
   }
 }
 
-const nothing: Claimed = { due: [], claims: [], more: false };
+const nothing: Claimed = { due: [], claims: [], left: [] };
+
+/** Whether a lane gave less than it was asked for: then nothing more is due there. */
+function isEmptied(lane: Lane, asked: readonly SharedLane[], claims: readonly Claim[]): boolean {
+  const limit = asked.find((share) => isSame(share, lane))?.limit ?? 0;
+  return claims.filter(({ obligation }) => isSame(obligation, lane)).length < limit;
+}
+
+function isSame(left: Lane, right: Lane): boolean {
+  return left.effect === right.effect && left.destination === right.destination;
+}
 
 /** The lanes of those whose slots the transaction frees. */
 function ending(batch: readonly Finished[], settled: readonly Settled[]): readonly Lane[] {

@@ -37,6 +37,7 @@ export class Worker {
   readonly #feeders: readonly Loop[];
   #caller: Caller | undefined;
   #started = false;
+  #stopping: Promise<void> = Promise.resolve();
   #unsubscribe: readonly (() => void)[] = [];
   #watchers: (() => void)[] = [];
 
@@ -86,7 +87,9 @@ export class Worker {
     const wasStarted = this.#started;
     const endMs = clock.monotonicMs() + graceMs;
     this.start();
-    for (let leftMs = graceMs; leftMs > 0 && (await this.#round(leftMs)); leftMs = endMs - clock.monotonicMs());
+    for (let leftMs = graceMs; leftMs > 0 && this.#started; leftMs = endMs - clock.monotonicMs()) {
+      if (!(await this.#round(leftMs))) break;
+    }
     if (!wasStarted) await this.stop({ graceMs: 0 });
   }
 
@@ -94,9 +97,22 @@ export class Worker {
    * Stops: nothing more is claimed, calls in flight get the grace and are then aborted. What was not sent
    * goes back unharmed; what was is unknown, by its own end where that can still be written, else by its lease.
    */
-  async stop({ graceMs = this.#runtime.limits.graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
-    if (!this.#started) return;
-    this.#started = false;
+  stop({ graceMs = this.#runtime.limits.graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
+    if (this.#started) {
+      this.#started = false;
+      this.#stopping = this.#wind(graceMs);
+    }
+    return this.#stopping;
+  }
+
+  /** Says whether the loops run, for a liveness probe. A loop that fails and tries on is alive. */
+  health(): WorkerHealth {
+    const lastTickMs = Object.fromEntries(this.#loops.map((each) => [each.name, each.lastTickMs]));
+    const { leaseMs } = this.#runtime.limits;
+    return { live: !this.#started || Object.values(lastTickMs).every((ageMs) => ageMs < leaseMs), lastTickMs };
+  }
+
+  async #wind(graceMs: number): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#dispatcher.stopClaiming();
     // A store that does not answer must not keep the process: what it did not take is left to the leases.
@@ -108,13 +124,6 @@ export class Worker {
     await this.#within(patienceMs, Promise.all([this.#dispatch.stop(), this.#heartbeat.stop()]));
     this.#caller?.close();
     this.#caller = undefined;
-  }
-
-  /** Says whether the loops run, for a liveness probe. A loop that fails and tries on is alive. */
-  health(): WorkerHealth {
-    const lastTickMs = Object.fromEntries(this.#loops.map((each) => [each.name, each.lastTickMs]));
-    const { leaseMs } = this.#runtime.limits;
-    return { live: !this.#started || Object.values(lastTickMs).every((ageMs) => ageMs < leaseMs), lastTickMs };
   }
 
   get #loops(): readonly Loop[] {
