@@ -9,7 +9,7 @@ import { auditTarget } from "../store/audit-target.ts";
 import type { ReceiptDetail } from "../store/reader.ts";
 import type { StoreTx } from "../store/store.ts";
 import { type Acted, type Acting, tell } from "./acting.ts";
-import { bytesExpired, changed, notAllowed, notFound } from "./refusal.ts";
+import { changed, notAllowed, notFound } from "./refusal.ts";
 
 /** Names a receipt, and what the operator saw and thinks. */
 export interface ReceiptAction {
@@ -44,13 +44,12 @@ export async function lookAt(
   return { detail, receipt, refuse: (why) => notAllowed(action, thing, why), stale };
 }
 
-/** Runs the event's handler now, with its audit row in the same transaction. */
+/** Runs the event's handler now, with its audit row in the same transaction; rejects with CHANGED or BYTES_EXPIRED. */
 export async function runAgain(
   acting: Acting,
-  { receipt, detail }: ReceiptFacts,
+  { receipt }: ReceiptFacts,
   { action, why, force }: { readonly action: string; readonly why: string | undefined; readonly force: boolean },
 ): Promise<Acted> {
-  if (detail.bytes === null) throw bytesExpired(action, `receipt ${receipt.id}`);
   const decision = await reapply(acting, receipt.id, {
     version: receipt.version,
     force,

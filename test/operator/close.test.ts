@@ -95,3 +95,16 @@ test("cancel gives up with a reason, once, and nothing more is sent", async () =
   }
   expect(office.provider.counts().requests).toBe(1);
 });
+
+test("what is done cannot be cancelled, nor cancelled work be marked done", async () => {
+  const { desk, operator } = await open();
+  await desk.work();
+  await expect(operator.cancel({ ...target, reason: "x" })).rejects.toEqual(
+    coded("NOT_ALLOWED", /it is done, so nothing more is owed/),
+  );
+  const other = await openUncertain();
+  await other.operator.cancel({ ...target, reason: "x" });
+  await expect(other.operator.done({ ...target, evidence: "x" })).rejects.toEqual(
+    coded("NOT_ALLOWED", /it is cancelled/),
+  );
+});

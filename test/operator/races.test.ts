@@ -113,3 +113,12 @@ test("an effect that this configuration does not register can be cancelled, not 
   await operator.cancel({ ...target, reason: "the effect is gone" });
   expect(await desk.state("order-1")).toBe("cancelled");
 });
+
+test("a running worker is woken by an action, not by its next poll", async () => {
+  const { office, desk, operator } = await open();
+  office.provider.failNext(answered(422));
+  await desk.work();
+  desk.worker.start();
+  await operator.retry(target);
+  await eventually(async () => (await desk.state("order-1")) === "done");
+});

@@ -145,6 +145,21 @@ test("of two operators who apply the same event at once, one does and the other 
   expect((await app.operator({ who: "ada" }).receipt(receiptId)).audit).toHaveLength(1);
 });
 
+test("of two operators who close the same event at once, one does, and the audit has one row", async () => {
+  const app = await shop({ fails: true });
+  await pay(app);
+  await pay(app, { amount: 2 });
+  const { id: receiptId } = await newest(app);
+  for (const choice of ["acknowledge", "keep"] as const) {
+    const both = ["ada", "bob"].map((who) => app.operator({ who }).resolve({ receiptId, choice }));
+    const results = await Promise.allSettled(both);
+    expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(results.find((result) => result.status === "rejected")?.reason).toEqual(coded("CHANGED"));
+  }
+  const { audit } = await app.operator({ who: "ada" }).receipt(receiptId);
+  expect(audit.map(({ action }) => action)).toEqual(["resolve acknowledge", "resolve keep"]);
+});
+
 test("apply runs a parked event now, and it parks again while what it waits for is missing", async () => {
   const app = await shop();
   const operator = app.operator({ who: "ada" });
@@ -190,10 +205,9 @@ test("events of a type that nothing was mapped to are applied, once each, after 
   expect(await operator.receipt(receipts[0]!.id)).toMatchObject({
     next: { text: expect.stringContaining("until a handler is mapped") },
   });
-  for (const { id: receiptId } of receipts.toReversed()) {
-    await operator.apply({ receiptId });
-    await operator.reprocess({ receiptId });
-  }
+  const says: string[] = [];
+  for (const { id: receiptId } of receipts.toReversed()) says.push((await operator.apply({ receiptId })).says);
+  expect(says).toEqual(["It is applied now", "It is refused now: order is paid"]);
   expect(await owed(app)).toBe(1);
 });
 
