@@ -132,10 +132,10 @@ export class Dispatcher {
     this.#finished = this.#finished.slice(batch.length);
     for (const [index, settled] of written.settled.entries()) this.#afterSettling(batch[index], settled);
     for (const claim of written.claimed.claims) this.#start(claim, taken);
-    this.#lanes.alarm(written.claimed.due);
+    if (claims) this.#lanes.alarm(written.claimed.due);
     const { left } = written.claimed;
     this.#expecting ||= left.length > 0;
-    return this.#finished.length > 0 || this.#slots.share(left).length > 0;
+    return this.#finished.length > 0 || this.#slots.hasRoom(left);
   }
 
   /** An end that cannot be written must not keep others from it: each goes alone, and is left to its lease if that fails too. */

@@ -52,8 +52,25 @@ describe("what is free", () => {
   test("goes to lanes in turn where there is less than one for each", () => {
     const slots = new Slots({ ...limits, callsMax: 1 });
     const due = lanes("ship a", "ship b", "ship c");
-    const served = new Set([1, 2, 3].flatMap(() => Object.keys(shared(slots, due))));
-    expect(served.size).toBe(3);
+    const served = [1, 2, 3].flatMap(() => {
+      // To ask whether there is room must not use up a turn.
+      expect(slots.hasRoom(due)).toBe(true);
+      return Object.keys(shared(slots, due));
+    });
+    expect(new Set(served).size).toBe(3);
+  });
+
+  test("is room for a lane only where its own bounds leave some", () => {
+    const slots = new Slots(limits);
+    const [there, elsewhere] = lanes("ship a", "ship b") as [Lane, Lane];
+    for (let n = 0; n < 4; n += 1) slots.take(there);
+    expect([slots.hasRoom([there]), slots.hasRoom([there, elsewhere]), slots.hasRoom([])]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    for (let n = 0; n < 4; n += 1) slots.take(elsewhere);
+    expect(slots.hasRoom(lanes("ship c"))).toBe(false);
   });
 
   test("is given where an effect may have more calls to a destination than is usual", () => {

@@ -52,26 +52,38 @@ export class Slots {
     }
   }
 
+  /** Whether anything is free for one of these lanes. */
+  hasRoom(lanes: readonly Lane[]): boolean {
+    return this.#busy < this.#limits.callsMax && lanes.some((lane) => this.#roomOf(lane) > 0 && this.#roomAt(lane) > 0);
+  }
+
   #share(lanes: readonly Lane[]): readonly SharedLane[] {
-    const { callsMax, claimMax, perDestination } = this.#limits;
+    const { callsMax, claimMax } = this.#limits;
     const shares = new Map(this.#inTurn(lanes).map((lane) => [lane, 0]));
-    const perDestinationLeft = new Map<string, number>();
+    const given = new Map<string, number>();
     let left = Math.min(claimMax, callsMax - this.#busy);
     for (let part = Math.max(1, Math.floor(left / lanes.length)); left > 0; part = left) {
       const before = left;
       for (const [lane, share] of shares) {
-        const most = Math.max(perDestination, this.#limits.perLane(lane.effect));
-        const there =
-          perDestinationLeft.get(lane.destination) ?? most - (this.#destinations.get(lane.destination) ?? 0);
-        const ofLane = this.#limits.perLane(lane.effect) - (this.#lanes.get(nameOf(lane)) ?? 0) - share;
-        const more = Math.max(0, Math.min(part, left, there, ofLane));
+        const there = this.#roomAt(lane) - (given.get(lane.destination) ?? 0);
+        const more = Math.max(0, Math.min(part, left, there, this.#roomOf(lane) - share));
         shares.set(lane, share + more);
-        perDestinationLeft.set(lane.destination, there - more);
+        add(given, lane.destination, more);
         left -= more;
       }
       if (left === before) break;
     }
     return [...shares].filter(([, limit]) => limit > 0).map(([lane, limit]) => ({ ...lane, limit }));
+  }
+
+  #roomOf(lane: Lane): number {
+    return this.#limits.perLane(lane.effect) - (this.#lanes.get(nameOf(lane)) ?? 0);
+  }
+
+  /** An effect that may have more calls to a destination than is usual widens the bound there, for itself. */
+  #roomAt({ effect, destination }: Lane): number {
+    const { perDestination, perLane } = this.#limits;
+    return Math.max(perDestination, perLane(effect)) - (this.#destinations.get(destination) ?? 0);
   }
 
   #inTurn(lanes: readonly Lane[]): readonly Lane[] {

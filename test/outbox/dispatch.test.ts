@@ -106,6 +106,22 @@ describe("an effect that this worker does not know", () => {
   });
 });
 
+test("a worker that is busy with other effects still tells of one that nobody takes", async () => {
+  await using office = await openOffice();
+  const removed = office.effect({}, "removed/v1");
+  const desk = await office.desk({ effects: [office.ship, removed] });
+  await desk.owe("order-0", removed);
+  const left = await office.desk({ effects: [office.ship] });
+  left.worker.start();
+  for (let n = 1; n <= 14; n += 1) {
+    await left.owe(`order-${n}`);
+    await eventually(async () => (await left.state(`order-${n}`)) === "done");
+    office.clock.advance(5_000);
+    await eventually(() => (left.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
+  }
+  expect(left.kinds()).toContain("effect.unclaimed");
+});
+
 test("a commit wakes the worker of its process; polling finds what other processes owed", async () => {
   await using office = await openOffice();
   const desk = await office.desk();
