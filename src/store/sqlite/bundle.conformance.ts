@@ -18,6 +18,7 @@ export function storeAt(path: string, overrides: Partial<StoreOptions> = {}): Sq
     clock: new VirtualClock(),
     allowNetworkFileSystem: false,
     pageBytes: 4096,
+    logBytes: 4 * 1024 * 1024,
     ...overrides,
   });
 }

@@ -4,15 +4,13 @@ import type { Turn } from "./turn.ts";
 
 /** Commits between two looks at the log. */
 const commitsPerLook = 16;
-/** A log of this size is copied into the database when nobody waits, and of the second size before anybody may go on. */
-const idleBytes = 32 * 1024 * 1024;
-const urgentBytes = 4 * idleBytes;
 
 const measureLog = sql("log.measure", "PRAGMA wal_checkpoint(NOOP)");
 const copyLog = sql("log.copy", "PRAGMA wal_checkpoint(PASSIVE)");
 
 /**
- * Copies the write-ahead log into the database between transactions, so that no commit pays for it.
+ * Copies the write-ahead log into the database between transactions, so that no commit pays for it:
+ * when it has grown to `logBytes` and nobody waits, or at four times that before anybody goes on.
  *
  * Few, large checkpoints write each page once where many small ones write it again and again; measured
  * here, that halves the time of a commit. A checkpoint waits for nobody: what a reader still needs is
@@ -32,8 +30,8 @@ export class Checkpoints {
     this.#commits += 1;
     if (this.#commits % commitsPerLook !== 0) return;
     const bytes = logPages(connection) * connection.pageBytes;
-    if (bytes >= urgentBytes) copy(connection);
-    else if (bytes >= idleBytes && !this.#asked) {
+    if (bytes >= 4 * connection.logBytes) copy(connection);
+    else if (bytes >= connection.logBytes && !this.#asked) {
       this.#asked = true;
       setImmediate(() => void this.#copyWhenIdle(connection));
     }

@@ -15,7 +15,7 @@ async function pathFor(): Promise<string> {
 }
 
 test("the writing connection has the settings that durability stands on", async () => {
-  const { database } = connectWriter(await pathFor(), { pageBytes: 4096 });
+  const { database } = connectWriter(await pathFor(), { pageBytes: 4096, logBytes: 32 * 1024 * 1024 });
   onTestFinished(() => database.close());
   const pragma = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   expect(pragma("journal_mode")).toBe("wal");
@@ -32,7 +32,9 @@ test("a file that cannot have a write-ahead log is refused", async () => {
   onTestFinished(() => holder.close());
   // Locked by a connection that is not in WAL mode, a file cannot be turned to it.
   holder.exec("CREATE TABLE t (a); BEGIN EXCLUSIVE");
-  expect(() => connectWriter(path, { pageBytes: 4096 })).toThrow(expect.objectContaining({ code: "STORE_BUSY" }));
+  expect(() => connectWriter(path, { pageBytes: 4096, logBytes: 32 * 1024 * 1024 })).toThrow(
+    expect.objectContaining({ code: "STORE_BUSY" }),
+  );
 });
 
 test.each([
@@ -76,27 +78,28 @@ test("a store without a path is a mistake that is named", () => {
   expect(() => sqlite(undefined as unknown as string)).toThrow(/no path/);
 });
 
+const mebibyte = 1024 * 1024;
+const large = { bytes: new Uint8Array(32 * 1024), headers: "[]" };
+
 test.for([
-  ["between turns of the event loop", 64, (): Promise<unknown> => setImmediate()],
-  ["without ever letting the event loop go on", 170, async (): Promise<unknown> => undefined],
+  ["between turns of the event loop", 3, (): Promise<unknown> => setImmediate()],
+  ["without ever letting the event loop go on", 7, async (): Promise<unknown> => undefined],
 ] as const)("a log that is written %s stays bounded", async ([, mebibytesMax, pause]) => {
-  const bundle = await sqliteBundle();
+  const bundle = await sqliteBundle({ logBytes: mebibyte });
   onTestFinished(bundle.dispose);
-  const bytes = new Uint8Array(1024 * 1024);
-  for (let index = 0; index < 200; index += 1) {
-    await claimedId(bundle.store, { eventId: `evt_${index}`, payload: { bytes, headers: "[]" } });
+  for (let index = 0; index < 300; index += 1) {
+    await claimedId(bundle.store, { eventId: `evt_${index}`, payload: large });
     await pause();
-    expect(statSync(`${bundle.path}-wal`).size).toBeLessThan(mebibytesMax * 1024 * 1024);
+    expect(statSync(`${bundle.path}-wal`).size).toBeLessThan(mebibytesMax * mebibyte);
   }
 });
 
 test("a log that a reader kept from being copied is cut again once it is gone", async () => {
-  const bundle = await sqliteBundle();
+  const bundle = await sqliteBundle({ logBytes: mebibyte });
   onTestFinished(bundle.dispose);
   const write = async (name: string, count: number): Promise<void> => {
-    const payload = { bytes: new Uint8Array(1024 * 1024), headers: "[]" };
     for (let index = 0; index < count; index += 1) {
-      await claimedId(bundle.store, { eventId: `${name}-${index}`, payload });
+      await claimedId(bundle.store, { eventId: `${name}-${index}`, payload: large });
       await setImmediate();
     }
   };
@@ -104,10 +107,10 @@ test("a log that a reader kept from being copied is cut again once it is gone", 
   const reader = new DatabaseSync(bundle.path);
   reader.exec("BEGIN");
   reader.prepare("SELECT count(*) FROM counterfoil_receipts").get();
-  await write("pinned", 100);
-  expect(logBytes()).toBeGreaterThan(100 * 1024 * 1024);
+  await write("pinned", 200);
+  expect(logBytes()).toBeGreaterThan(6 * mebibyte);
   reader.exec("COMMIT");
   reader.close();
-  await write("free", 40);
-  expect(logBytes()).toBeLessThan(70 * 1024 * 1024);
+  await write("free", 60);
+  expect(logBytes()).toBeLessThan(3 * mebibyte);
 });

@@ -13,12 +13,15 @@ export interface Connection {
   readonly database: DatabaseSync;
   readonly statements: Statements;
   readonly pageBytes: number;
+  readonly logBytes: number;
 }
 
 export interface ConnectOptions {
   readonly probe?: Probe | undefined;
   /** Page size of a file that is created; an existing file keeps its own. */
   readonly pageBytes: number;
+  /** Size of the write-ahead log at which it is copied into the database; see checkpoints.ts. */
+  readonly logBytes: number;
   /** For tests of a full disk: the most pages that the file may have. */
   readonly pagesMax?: number | undefined;
 }
@@ -27,20 +30,13 @@ export interface ConnectOptions {
 const versionMin = [3, 51, 3] as const;
 
 /**
- * A log this long is checkpointed by the commit that reaches it. Checkpoints are made between
- * transactions well before (checkpoints.ts); this bound holds where nobody comes to that.
- */
-const autoCheckpointBytes = 256 * 1024 * 1024;
-/** A log file that was longer is cut to this when it starts over. */
-const journalBytesMax = 64 * 1024 * 1024;
-
-/**
  * Opens the connection that writes.
  *
  * @throws CounterfoilError STORE_BUSY when another process is just now creating or recovering the
  * file; STORE_UNAVAILABLE, STORE_CORRUPT or STORE_UNSUPPORTED when it cannot be used.
  */
-export function connectWriter(path: string, { probe, pageBytes, pagesMax }: ConnectOptions): Connection {
+export function connectWriter(path: string, options: ConnectOptions): Connection {
+  const { pageBytes, logBytes, pagesMax } = options;
   return opened(path, { readOnly: false, timeout: 0 }, (database) => {
     assertVersion(database);
     database.exec(`PRAGMA page_size = ${pageBytes}`);
@@ -51,22 +47,25 @@ export function connectWriter(path: string, { probe, pageBytes, pagesMax }: Conn
         assertPragma(database, "fullfsync = 1", 1);
         assertPragma(database, "checkpoint_fullfsync = 1", 1);
       }
-      const pages = Math.floor(autoCheckpointBytes / pageBytesOf(database));
-      database.exec(`PRAGMA journal_size_limit = ${journalBytesMax}; PRAGMA wal_autocheckpoint = ${pages}`);
+      // A log that was longer is cut when it starts over. Where nobody comes to a checkpoint between
+      // transactions, the commit that reaches the last bound makes it.
+      const pages = Math.floor((8 * logBytes) / pageBytesOf(database));
+      database.exec(`PRAGMA journal_size_limit = ${2 * logBytes}; PRAGMA wal_autocheckpoint = ${pages}`);
     }
     assertPragma(database, "busy_timeout", 0);
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`);
-    return connectionOf(database, probe);
+    return connectionOf(database, options);
   });
 }
 
 /** Opens a connection that only reads. */
 export function connectReader(path: string): Connection {
-  return opened(path, { readOnly: true, timeout: 0 }, (database) => connectionOf(database));
+  return opened(path, { readOnly: true, timeout: 0 }, (database) => connectionOf(database, { logBytes: 0 }));
 }
 
-function connectionOf(database: DatabaseSync, probe?: Probe): Connection {
-  return { database, statements: new Statements(database, probe), pageBytes: pageBytesOf(database) };
+function connectionOf(database: DatabaseSync, options: Pick<ConnectOptions, "probe" | "logBytes">): Connection {
+  const { probe, logBytes } = options;
+  return { database, statements: new Statements(database, probe), pageBytes: pageBytesOf(database), logBytes };
 }
 
 function pageBytesOf(database: DatabaseSync): number {

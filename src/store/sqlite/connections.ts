@@ -1,20 +1,15 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { CounterfoilError } from "../../domain/errors.ts";
-import type { Probe } from "../../domain/probe.ts";
-import { connectReader, connectWriter, type Connection } from "./connection.ts";
+import { connectReader, connectWriter, type Connection, type ConnectOptions } from "./connection.ts";
 import { assertLocalFile } from "./file-system.ts";
 import { untilFree } from "./until-free.ts";
 
-export interface FileOptions {
+export interface FileOptions extends ConnectOptions {
   /** The file, or `:memory:`. */
   readonly path: string;
   readonly allowNetworkFileSystem: boolean;
-  /** Page size of a file that is created. */
-  readonly pageBytes: number;
-  readonly probe?: Probe | undefined;
-  /** For tests: the most pages of the file, and what its file system says it is. */
-  readonly pagesMax?: number | undefined;
+  /** For tests: what the folder's file system says it is. */
   readonly fileSystemType?: ((folder: string) => number) | undefined;
 }
 

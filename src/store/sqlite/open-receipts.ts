@@ -6,11 +6,12 @@ import { receiptColumns, toPayload, toReceipt, type PayloadRow, type ReceiptRow 
 import { sql } from "./statements.ts";
 
 // Index counterfoil_receipts_due holds every column of the inner query, so that what is due is sorted
-// without reading rows or bytes; the write lock of the transaction keeps others from taking the same.
+// without reading rows or bytes. It is named, because SQLite would rather read all receipts of a
+// connection. The write lock of the transaction keeps others from taking the same.
 const selectDue = sql(
   "receipt.due",
   `SELECT ${receiptColumns}, p.bytes, p.headers
-   FROM (SELECT id FROM counterfoil_receipts
+   FROM (SELECT id FROM counterfoil_receipts INDEXED BY counterfoil_receipts_due
          WHERE due_at IS NOT NULL AND due_at <= ? AND connection IN (SELECT value FROM json_each(?))
          ORDER BY rank IS NULL, rank, id LIMIT ?) AS due
    JOIN counterfoil_receipts AS r ON r.id = due.id

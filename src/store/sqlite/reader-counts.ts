@@ -74,25 +74,34 @@ function pausedDestinations(handle: ReadHandle): Counts["pausedDestinations"] {
   return handle.statement(selectPaused).all() as unknown as Counts["pausedDestinations"];
 }
 
-// Index counterfoil_obligations_open, by state; a row without due time and lease moves by nobody but an operator.
+// Index counterfoil_obligations_attention. A row without due time and lease moves by nobody but an operator.
 const stuckObligations = sql(
   "read.attention-obligations",
-  `SELECT ${obligationColumns} FROM counterfoil_obligations AS o
-   WHERE o.state <> 'done' AND (o.state = 'stuck'
-     OR (o.state IN ('uncertain', 'settling') AND o.due_at IS NULL AND o.lease_boot IS NULL))
+  `SELECT ${obligationColumns} FROM counterfoil_obligations AS o INDEXED BY counterfoil_obligations_attention
+   WHERE state = 'stuck' OR (state IN ('uncertain', 'settling') AND due_at IS NULL AND lease_boot IS NULL)
    ORDER BY o.id LIMIT ?`,
 );
 
-// Index counterfoil_receipts_outcome, by outcome.
+const mismatches = "(SELECT count(*) FROM counterfoil_mismatches AS m WHERE m.receipt_id = r.id AND m.open = 1)";
+
+// Index counterfoil_receipts_attention.
 const openReceipts = sql(
   "read.attention-receipts",
-  `SELECT ${receiptColumns}, (SELECT count(*) FROM counterfoil_mismatches AS m WHERE m.receipt_id = r.id AND m.open = 1) AS mismatches
-   FROM counterfoil_receipts AS r
-   WHERE r.outcome <> 'applied' AND (r.outcome IN ('conflict', 'quarantined', 'suspect')
-     OR (r.outcome IN ('held', 'parked') AND (r.due_at IS NULL OR r.deadline_at <= ?1)))
-   ORDER BY r.id LIMIT ?2`,
+  `SELECT ${receiptColumns}, ${mismatches} AS mismatches
+   FROM counterfoil_receipts AS r INDEXED BY counterfoil_receipts_attention
+   WHERE outcome IN ('conflict', 'quarantined', 'suspect') OR (outcome IN ('held', 'parked') AND due_at IS NULL)
+   ORDER BY r.id LIMIT ?`,
 );
 
+// Index counterfoil_receipts_deadline.
+const lateReceipts = sql(
+  "read.attention-late",
+  `SELECT ${receiptColumns}, ${mismatches} AS mismatches FROM counterfoil_receipts AS r
+   WHERE r.deadline_at IS NOT NULL AND r.deadline_at <= ?1 AND r.outcome IN ('held', 'parked')
+   ORDER BY r.deadline_at LIMIT ?2`,
+);
+
+// Index counterfoil_mismatches_open, whose rows come by receipt.
 const mismatchedReceipts = sql(
   "read.attention-mismatches",
   `SELECT ${receiptColumns}, m.mismatches
@@ -107,8 +116,9 @@ export function readAttention(handle: ReadHandle, limit: number): Attention[] {
     .all(limit)
     .map((row) => ({ kind: "obligation" as const, obligation: toObligation(row as unknown as ObligationRow) }));
   const receipts = new Map<number, Attention>();
-  const open = handle.statement(openReceipts).all(handle.stamp().wallMs, limit);
-  for (const row of [...open, ...handle.statement(mismatchedReceipts).all(limit)]) {
+  const open = handle.statement(openReceipts).all(limit);
+  const late = handle.statement(lateReceipts).all(handle.stamp().wallMs, limit);
+  for (const row of [...open, ...late, ...handle.statement(mismatchedReceipts).all(limit)]) {
     const found = row as unknown as ReceiptRow & { readonly mismatches: number };
     receipts.set(found.id, { kind: "receipt", receipt: toReceipt(found), mismatches: found.mismatches });
   }

@@ -19,19 +19,29 @@ import {
 } from "./rows.ts";
 import { sql } from "./statements.ts";
 
-/** A page of obligations, newest first. */
+// Operation keys are unique within a tenant only: the unique index is walked from tenant to tenant, one
+// seek each, and read from the prefix on in each.
+const byKeyPrefix = `WITH RECURSIVE tenants (tenant) AS (
+    SELECT min(tenant) FROM counterfoil_obligations
+    UNION ALL
+    SELECT (SELECT min(o.tenant) FROM counterfoil_obligations AS o WHERE o.tenant > here.tenant)
+      FROM tenants AS here WHERE here.tenant IS NOT NULL)
+  SELECT ${obligationColumns} FROM tenants AS t CROSS JOIN counterfoil_obligations AS o ON o.tenant = t.tenant`;
+
+/** A page of obligations, newest first. The plus keeps SQLite from sorting all obligations of a tenant. */
 export function listObligations(handle: ReadHandle, filter: ObligationFilter, page: Page): Obligation[] {
   const { tenant, state, effect, keyPrefix } = filter;
   // The second half lets the partial index on what is not done serve; done ones are most rows anyway.
-  const byState = state === "done" ? "o.state = ?" : "o.state = ? AND o.state <> 'done'";
+  const byState = state === "done" ? "+o.state = ?" : "o.state = ? AND o.state <> 'done'";
+  const byKey = keyPrefix !== undefined;
   const { text, values } = pageOf(page, {
-    from: `SELECT ${obligationColumns} FROM counterfoil_obligations AS o`,
+    from: byKey ? byKeyPrefix : `SELECT ${obligationColumns} FROM counterfoil_obligations AS o`,
     id: "o.id",
     where: [
-      ...whereSet("o.tenant = ?", tenant),
-      ...whereSet(byState, state),
+      ...(byKey ? [startsWith(keyPrefix)] : []),
+      ...whereSet("+o.tenant = ?", tenant),
+      ...whereSet(byKey ? "+o.state = ?" : byState, state),
       ...whereSet("o.effect = ?", effect),
-      ...(keyPrefix === undefined ? [] : [startsWith(keyPrefix)]),
     ],
   });
   const rows = handle.database.prepare(text).all(...values);

@@ -17,22 +17,50 @@ import {
 } from "./rows.ts";
 import { sql } from "./statements.ts";
 
-/** A page of receipts, newest first. */
+/** A page of receipts, newest first. The plus keeps SQLite from sorting all receipts of a connection. */
 export function listReceipts(handle: ReadHandle, filter: ReceiptFilter, page: Page): Receipt[] {
   const { connection, outcome, eventId } = filter;
+  if (eventId !== undefined) return byEventId(handle, { ...filter, eventId }, page);
   // The second half lets the partial index on the rarer outcomes serve; applied ones are most rows anyway.
   const byOutcome = outcome === "applied" ? "r.outcome = ?" : "r.outcome = ? AND r.outcome <> 'applied'";
   const { text, values } = pageOf(page, {
     from: `SELECT ${receiptColumns} FROM counterfoil_receipts AS r`,
     id: "r.id",
-    where: [
-      ...whereSet("r.connection = ?", connection),
-      ...whereSet(byOutcome, outcome),
-      ...whereSet("r.event_id = ?", eventId),
-    ],
+    where: [...whereSet("+r.connection = ?", connection), ...whereSet(byOutcome, outcome)],
   });
   const rows = handle.database.prepare(text).all(...values);
   return rows.map((row) => toReceipt(row as unknown as ReceiptRow));
+}
+
+// One seek in the unique index for each account of each connection.
+const nextAccount = sql(
+  "read.next-account",
+  `SELECT connection, account FROM counterfoil_receipts WHERE (connection, account) > (?, ?)
+   ORDER BY connection, account LIMIT 1`,
+);
+
+const selectByKey = sql(
+  "read.receipt-by-key",
+  `SELECT ${receiptColumns} FROM counterfoil_receipts AS r WHERE connection = ? AND account = ? AND event_id = ?`,
+);
+
+/** An event id is unique within an account of a connection only: each of these is asked for it. */
+function byEventId(handle: ReadHandle, filter: ReceiptFilter & { readonly eventId: string }, page: Page): Receipt[] {
+  const found: Receipt[] = [];
+  let at: { readonly connection: string; readonly account: string } | undefined = { connection: "", account: "" };
+  for (;;) {
+    at = handle.statement(nextAccount).get(at.connection, at.account) as typeof at;
+    if (!at) break;
+    const row = handle.statement(selectByKey).get(at.connection, at.account, filter.eventId);
+    if (row) found.push(toReceipt(row as unknown as ReceiptRow));
+  }
+  const { connection, outcome } = filter;
+  return found
+    .filter((receipt) => connection === undefined || receipt.connection === connection)
+    .filter((receipt) => outcome === undefined || receipt.outcome === outcome)
+    .filter(({ id }) => page.before === undefined || id < page.before)
+    .toSorted((left, right) => right.id - left.id)
+    .slice(0, page.limit);
 }
 
 const selectReceipt = sql(

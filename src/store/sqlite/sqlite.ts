@@ -7,13 +7,16 @@ import { SqliteStore } from "./store.ts";
 export interface SqliteOptions {
   /** Open a file on a network file system although SQLite can lose data there. Default `false`. */
   readonly allowNetworkFileSystem?: boolean;
-  /** Page size in bytes of a file that is created; an existing file keeps its own. Default 4096. */
+  /** Page size in bytes of a file that is created; an existing file keeps its own. Default 1024. */
   readonly pageBytes?: number;
   /** The clocks that instants and leases are read from. Default: the machine's own. */
   readonly clock?: Clock;
   /** Called before and after every statement of the engine's own, for crash tests. */
   readonly probe?: Probe;
 }
+
+/** Measured on a small machine: halves the time of a commit against SQLite's own 4 MiB, and costs as much disk. */
+const logBytes = 32 * 1024 * 1024;
 
 /**
  * The embedded engine: keeps everything in one SQLite file, beside the application's own tables.
@@ -31,6 +34,6 @@ export function sqlite(path: string, options: SqliteOptions = {}): Store {
   if (typeof path !== "string" || path === "") {
     throw new TypeError('Cannot use a SQLite file: it has no path; give one, such as sqlite("shop.db")');
   }
-  const { allowNetworkFileSystem = false, pageBytes = 4096, clock = systemClock(), probe } = options;
-  return new SqliteStore({ path, allowNetworkFileSystem, pageBytes, clock, probe });
+  const { allowNetworkFileSystem = false, pageBytes = 1024, clock = systemClock(), probe } = options;
+  return new SqliteStore({ path, allowNetworkFileSystem, pageBytes, logBytes, clock, probe });
 }

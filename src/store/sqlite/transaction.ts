@@ -160,5 +160,7 @@ export class SqliteTransaction implements Contract.StoreTx {
 }
 
 function withChanges(rows: Record<string, SqlValue>[], changes: number): Rows {
-  return Object.assign(rows, { changes });
+  const result = rows as Record<string, SqlValue>[] & { changes: number };
+  result.changes = changes;
+  return result;
 }

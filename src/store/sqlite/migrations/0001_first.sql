@@ -33,6 +33,10 @@ CREATE INDEX counterfoil_receipts_due ON counterfoil_receipts (due_at, connectio
 CREATE INDEX counterfoil_receipts_waiting ON counterfoil_receipts (tenant, waits_kind, waits_id) WHERE waits_kind IS NOT NULL;
 -- Most events are applied at once; leaving them out keeps this index off the path of a fresh event.
 CREATE INDEX counterfoil_receipts_outcome ON counterfoil_receipts (outcome) WHERE outcome <> 'applied';
+-- What needs an operator; a query names the same condition, word for word, to be served by it.
+CREATE INDEX counterfoil_receipts_attention ON counterfoil_receipts (id)
+  WHERE outcome IN ('conflict', 'quarantined', 'suspect') OR (outcome IN ('held', 'parked') AND due_at IS NULL);
+CREATE INDEX counterfoil_receipts_deadline ON counterfoil_receipts (deadline_at) WHERE deadline_at IS NOT NULL;
 
 -- Bytes of an event's first delivery. `expire_at` is NULL while they must stay.
 CREATE TABLE counterfoil_payloads (
@@ -116,6 +120,8 @@ CREATE TABLE counterfoil_obligations (
 CREATE INDEX counterfoil_obligations_due ON counterfoil_obligations (effect, destination, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX counterfoil_obligations_leased ON counterfoil_obligations (lease_until) WHERE lease_boot IS NOT NULL;
 CREATE INDEX counterfoil_obligations_open ON counterfoil_obligations (state) WHERE state <> 'done';
+CREATE INDEX counterfoil_obligations_attention ON counterfoil_obligations (id)
+  WHERE state = 'stuck' OR (state IN ('uncertain', 'settling') AND due_at IS NULL AND lease_boot IS NULL);
 CREATE INDEX counterfoil_obligations_receipt ON counterfoil_obligations (receipt_id) WHERE receipt_id IS NOT NULL;
 
 -- What is sent, frozen when it was owed, with the input it was built from.

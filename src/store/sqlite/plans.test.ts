@@ -1,0 +1,104 @@
+/** No statement of the engine's own reads a table row by row that grows with the work done. */
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { commit } from "../conformance/bundle.conformance.ts";
+import {
+  answer,
+  attemptEnd,
+  claimDue,
+  claimedId,
+  claimedObligation,
+  moveOf,
+  obligationDraft,
+  receiptDraft,
+  settledReceipt,
+  snapshotDraft,
+} from "../conformance/drafts.conformance.ts";
+import type { Store } from "../store.ts";
+import { sqliteBundle } from "./bundle.conformance.ts";
+
+/** What may be scanned: values of ours, small tables, and indexes that hold only what is open. */
+const allowed = [
+  /^SCAN CONSTANT ROW$/,
+  /^SCAN json_each /,
+  /^SCAN (due|m|here|t)$/,
+  /^SCAN counterfoil_(refusals|destinations)/,
+  /^SCAN (o|r) USING INDEX counterfoil_\w+_(leased|attention)$/,
+  /^SCAN counterfoil_(mismatches|receipts|obligations) USING COVERING INDEX counterfoil_\w+_(open|outcome)$/,
+];
+
+async function useEverything({ store }: { readonly store: Store }): Promise<void> {
+  const replay = { digest: "content", windowMs: 5_000 };
+  const id = await claimedId(store, { replay });
+  await commit(store, async (tx) => {
+    await tx.claimReceipts([receiptDraft({ replay }), receiptDraft({ eventId: "evt_2", replay })]);
+    await tx.settleReceipts([settledReceipt({ id, bytesExpireAt: "now" }), settledReceipt({ id: id + 1 })]);
+    const payload = { bytes: new Uint8Array(), headers: "[]" };
+    await tx.recordRedeliveries([{ receiptId: id, mismatch: { digest: "other", payload } }]);
+    await tx.acknowledgeMismatches(id);
+    await tx.expireBytes(1);
+    await tx.discardReceipts([id + 1]);
+    await tx.dueReceipts({ limit: 1, connections: ["stripe"] });
+    await tx.lockReceipt(id);
+    await tx.arrive("acme", { kind: "order", id: "1" });
+    for (const revision of ["2", "1"]) await tx.snapshot(snapshotDraft({ revision }));
+    await tx.audit({ who: "", action: "", target: "", why: null, before: null, after: null });
+    await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
+    await tx.pauseDestination("elsewhere", null);
+    await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);
+    await tx.lockObligation("acme", "k2");
+    await tx.dueLanes();
+  });
+  const claim = await claimedObligation(store, { receiptId: id });
+  await commit(store, async (tx) => {
+    await tx.renew([{ obligationId: claim.obligation.id, fence: claim.fence }], 1_000);
+    await tx.expiredLeases(1);
+    await tx.evidence([claim.obligation.id]);
+    await tx.move([moveOf(claim, {}, { keepLease: true, attempt: attemptEnd(), answer })]);
+    await tx.move([moveOf(claim, { state: "settling", dueAt: tx.now })]);
+  });
+  await claimDue(store);
+}
+
+async function readEverything({ reader }: Store): Promise<void> {
+  const page = { limit: 2, before: 9 };
+  await reader.attention(page);
+  await reader.receipt(1);
+  await reader.payload(1);
+  await reader.obligation("acme", obligationDraft().operationKey);
+  await reader.refusals(page);
+  await reader.snapshot(snapshotDraft());
+  for (const connection of [undefined, "stripe"]) {
+    for (const outcome of [undefined, "held", "applied"] as const) {
+      for (const eventId of [undefined, "evt_1"]) await reader.receipts({ connection, outcome, eventId }, page);
+    }
+  }
+  for (const tenant of [undefined, "acme"]) {
+    for (const state of [undefined, "stuck", "done"] as const) {
+      for (const keyPrefix of [undefined, "acme/"]) await reader.obligations({ tenant, state, keyPrefix }, page);
+    }
+  }
+}
+
+test("every statement finds its rows by an index", async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+  const bundle = await sqliteBundle();
+  onTestFinished(bundle.dispose);
+  await useEverything(bundle);
+  await readEverything(bundle.store);
+  const texts = new Set(prepare.mock.calls.map(([text]) => text));
+  prepare.mockRestore();
+  const database = new DatabaseSync(bundle.path);
+  onTestFinished(() => database.close());
+  const scans: string[] = [];
+  for (const text of texts) {
+    if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(text) || /sqlite_|_migrations/.test(text)) continue;
+    for (const { detail } of database.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]) {
+      // A part of the unique index on events alone would be all events of a connection.
+      const scan = detail.startsWith("SCAN ") || /receipts_1 \(connection=\?\)/.test(detail);
+      if (scan && !allowed.some((form) => form.test(detail))) scans.push(`${detail}: ${text}`);
+    }
+  }
+  expect(texts.size).toBeGreaterThan(60);
+  expect(scans).toEqual([]);
+});
