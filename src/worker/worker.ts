@@ -37,6 +37,8 @@ export class Worker {
   readonly #feeders: readonly Loop[];
   #caller: Caller | undefined;
   #started = false;
+  /** Drains under way that started the worker themselves; the last of them stops it. */
+  #drains = 0;
   #stopping: Promise<void> = Promise.resolve();
   #unsubscribe: readonly (() => void)[] = [];
   #watchers: (() => void)[] = [];
@@ -83,14 +85,17 @@ export class Worker {
    * not started stops then, and aborts calls still in flight; a started one goes on.
    */
   async drain({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    await this.#stopping;
     const { clock } = this.#runtime;
-    const wasStarted = this.#started;
     const endMs = clock.monotonicMs() + graceMs;
+    const ours = this.#drains > 0 || !this.#started;
+    if (ours) this.#drains += 1;
     this.start();
     for (let leftMs = graceMs; leftMs > 0 && this.#started; leftMs = endMs - clock.monotonicMs()) {
       if (!(await this.#round(leftMs))) break;
     }
-    if (!wasStarted) await this.stop({ graceMs: 0 });
+    if (ours) this.#drains -= 1;
+    if (ours && this.#drains === 0) await this.stop({ graceMs: 0 });
   }
 
   /**

@@ -219,6 +219,23 @@ describe("a long call", () => {
   });
 });
 
+test("a call whose lease ended while it was connecting is not started", async () => {
+  await using office = await openOffice();
+  const desk = await office.desk({
+    call: async (_, { mayStart }) => {
+      office.clock.advance(54_999);
+      expect(mayStart()).toBe(true);
+      office.clock.advance(1);
+      expect(mayStart()).toBe(false);
+      return { kind: "not_sent", reached: "no", phase: "connect", cause: "withdrawn", detail: "" };
+    },
+  });
+  await desk.owe("order-1");
+  desk.worker.start();
+  await eventually(async () => (await desk.see("order-1")).attempts[0]?.verdict === "released");
+  expect((await desk.see("order-1")).obligation).toMatchObject({ reached: "no", tries: 0 });
+});
+
 describe("a worker that died in mid-call", () => {
   test("leaves an unknown outcome: the same key is used again", async () => {
     await using office = await openOffice();

@@ -110,6 +110,25 @@ test("draining does what is due and what that makes due, within its budget", asy
   expect((await desk.see("slow")).obligation).toMatchObject({ state: "owed", reached: "maybe" });
 });
 
+test("two drains at once share the work, and the first to end stops nothing of the other's", async () => {
+  await using office = await openOffice();
+  const desk = await office.desk();
+  office.provider.failNext({ when: "after", kind: "hold" });
+  await desk.owe("slow");
+  let ended = 0;
+  const short = desk.worker.drain({ graceMs: 1_000 }).then(() => (ended += 1));
+  const long = desk.worker.drain({ graceMs: 60_000 });
+  await eventually(() => office.provider.held === 1);
+  await eventually(() => {
+    office.clock.advance(100);
+    return ended === 1;
+  });
+  await short;
+  office.provider.release();
+  await long;
+  expect((await desk.see("slow")).attempts).toMatchObject([{ verdict: "done" }]);
+});
+
 test("an end that cannot be written is left to its lease, and keeps no other from being written", async () => {
   await using office = await openOffice();
   const answered = { kind: "answered", reached: "yes", phase: "complete", headers: {}, truncated: false } as const;
