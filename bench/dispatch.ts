@@ -23,7 +23,7 @@ export interface DispatchOptions extends RoundsOptions {
   readonly jobs: number;
 }
 
-export const dispatchContenders: readonly string[] = ["plainjob"];
+export const dispatchContenders: readonly string[] = ["counterfoil", "plainjob"];
 
 const preloadTimeoutMs = 120_000;
 const drainTimeoutMs = 300_000;
