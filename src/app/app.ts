@@ -141,13 +141,13 @@ class CounterfoilApp implements App {
   }
 
   async #open(): Promise<void> {
-    const { store } = this.runtime;
+    const { store, limits } = this.runtime;
     try {
-      await store.open();
+      await store.open(limits);
     } catch (error) {
       if (!this.#parts.migrate || !hasCode(error, "SCHEMA_OUTDATED")) throw error;
       await store.migrate();
-      await store.open();
+      await store.open(limits);
     }
   }
 
@@ -174,6 +174,7 @@ class CounterfoilApp implements App {
   async stop({ lameDuck = "0s" }: { readonly lameDuck?: Duration } = {}): Promise<void> {
     this.#stopping = true;
     const waitMs = durationMs(lameDuck);
+    for (const listening of this.#listening) listening.leave();
     if (waitMs > 0) await new Promise<void>((resolve) => void this.runtime.clock.timer(waitMs, resolve));
     const { graceMs } = this.runtime.limits;
     await Promise.all([this.#worker.stop(), ...[...this.#listening].map((listening) => listening.close(graceMs))]);

@@ -12,6 +12,8 @@ export interface Limits {
   /** Time for a request's headers, and for the whole request. */
   readonly headersMs: number;
   readonly requestMs: number;
+  /** Open connections; more are closed without an answer. */
+  readonly connectionsMax: number;
   /** Deliveries that may wait for a commit before new ones get 503. */
   readonly waitingMax: number;
   /** Longest wait for the write lock before 503. */
@@ -80,6 +82,7 @@ export const defaults: Limits = {
   headerCount: 200,
   headersMs: 5 * second,
   requestMs: 10 * second,
+  connectionsMax: 10_000,
   waitingMax: 2_000,
   lockMs: 2 * second,
   handlerMs: 1_500,
@@ -136,6 +139,8 @@ const relations: readonly (readonly [string, (limits: Limits) => boolean])[] = [
   ["retryFirstMs <= retryMaxMs", (l) => l.retryFirstMs <= l.retryMaxMs],
   ["heldFirstMs <= heldMaxMs", (l) => l.heldFirstMs <= l.heldMaxMs],
   ["headersMs <= requestMs", (l) => l.headersMs <= l.requestMs],
+  // Excess deliveries and health checks need a connection to be answered on.
+  ["waitingMax < connectionsMax", (l) => l.waitingMax < l.connectionsMax],
   ["groupMax <= waitingMax", (l) => l.groupMax <= l.waitingMax],
 ];
 
@@ -152,8 +157,9 @@ export function withLimits(overrides: Partial<Limits> = {}): Limits {
   const limits = { ...defaults, ...overrides };
   for (const [name, value] of Object.entries(limits)) {
     if (!(name in defaults)) throw new RangeError(`Cannot set limit "${name}": there is no such limit`);
-    if (!Number.isSafeInteger(value) || value < 0)
+    if (!Number.isSafeInteger(value) || value < 0) {
       throw new RangeError(`Cannot set limit ${name} to ${value}: it must be a whole number from 0`);
+    }
   }
   for (const [text, holds] of relations) {
     if (!holds(limits)) throw new RangeError(`Cannot use these limits: ${text} does not hold`);

@@ -21,6 +21,8 @@ export interface ServeOptions {
 export interface Listening {
   readonly url: string;
   readonly port: number;
+  /** From now on every answer is the last on its connection, so that senders and proxies look elsewhere. */
+  leave(): void;
   /** Stops accepting, lets requests in flight end within the time, then closes what is left. */
   close(graceMs: number): Promise<void>;
 }
@@ -28,6 +30,7 @@ export interface Listening {
 /** Listens for hooks, with every limit of a server that may stand on the public internet. */
 export async function serve(options: ServeOptions): Promise<Listening> {
   const { limits } = options;
+  const departure = new Departure();
   const server = createServer(
     {
       headersTimeout: limits.headersMs,
@@ -37,10 +40,13 @@ export async function serve(options: ServeOptions): Promise<Listening> {
       keepAliveTimeout: 60_000,
       requireHostHeader: true,
     },
-    (request, response) => route(request, response, options),
+    (request, response) => {
+      departure.watch(response);
+      route(request, response, options);
+    },
   );
   server.maxHeadersCount = limits.headerCount;
-  server.maxConnections = limits.waitingMax;
+  server.maxConnections = limits.connectionsMax;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(options.port, options.host, () => {
       server.off("error", reject);
@@ -48,7 +54,28 @@ export async function serve(options: ServeOptions): Promise<Listening> {
     });
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://${options.host}:${port}`, port, close: (graceMs) => close(server, graceMs) };
+  const leave = (): void => departure.begin();
+  return { url: `http://${options.host}:${port}`, port, leave, close: (graceMs) => close(server, leave, graceMs) };
+}
+
+/**
+ * Node's own close waits for kept connections as long as their clients go on sending. A client that
+ * was told `connection: close` sends its next request elsewhere, and none is reset in the middle.
+ */
+class Departure {
+  readonly #unanswered = new Set<ServerResponse>();
+  #begun = false;
+
+  watch(response: ServerResponse): void {
+    if (this.#begun) return void response.setHeader("connection", "close");
+    this.#unanswered.add(response);
+    response.once("close", () => this.#unanswered.delete(response));
+  }
+
+  begin(): void {
+    this.#begun = true;
+    for (const response of this.#unanswered) if (!response.headersSent) response.setHeader("connection", "close");
+  }
 }
 
 function route(request: IncomingMessage, response: ServerResponse, { hooks, health }: ServeOptions): void {
@@ -68,7 +95,8 @@ function report(response: ServerResponse, healthy: boolean): void {
   response.end(JSON.stringify({ ok: healthy }));
 }
 
-function close(server: Server, graceMs: number): Promise<void> {
+function close(server: Server, leave: () => void, graceMs: number): Promise<void> {
+  leave();
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), graceMs);
     server.close(() => {

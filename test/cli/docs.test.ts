@@ -30,9 +30,10 @@ test("the root help names every command", () => {
 });
 
 test("docs/cli.md has the table of exit codes", () => {
-  const page = readFileSync(file, "utf8");
+  // The formatter aligns the columns.
+  const page = readFileSync(file, "utf8").replaceAll(/ +/g, " ").replaceAll(/-+/g, "-");
   const rows = Object.values(exitCodes).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
-  expect(page).toContain(["| code | meaning |", "|---|---|", ...rows, ""].join("\n"));
+  expect(page).toContain(["| code | meaning |", "| - | - |", ...rows, ""].join("\n"));
 });
 
 test("every command has an example of its own in its help", () => {

@@ -1,5 +1,6 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { App, Role } from "../../app/app.ts";
+import { type Duration, durationMs } from "../../domain/duration.ts";
 import { CounterfoilError } from "../../domain/errors.ts";
 import { jsonLogger, type JsonLoggerOptions } from "../../telemetry/logger.ts";
 import { baseCommand, type SharedOptions, wholeNumber } from "../base-command.ts";
@@ -13,6 +14,7 @@ interface ServeOptions extends SharedOptions {
   readonly port: number;
   readonly host: string;
   readonly log: LogLevel;
+  readonly lameDuck: Duration;
 }
 
 const levels: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
@@ -23,14 +25,25 @@ export function serveCommand(): Command {
     summary: "Receive webhooks, carry out what is owed, or both, until a signal ends it",
     details:
       "When it is ready it prints one line to standard output; its log goes to standard error as JSON lines. " +
-      "SIGINT or SIGTERM ends it cleanly, with calls in flight given the grace; a second signal ends it at once.",
-    examples: ["serve", "serve --port 8080 --host 0.0.0.0", "serve --role worker --log warn"],
+      "SIGINT or SIGTERM ends it cleanly, with calls in flight given the grace; a second signal ends it at once. " +
+      "Behind a proxy give it time to look elsewhere first: --lame-duck.",
+    examples: ["serve", "serve --port 8080 --host 0.0.0.0 --lame-duck 10s", "serve --role worker --log warn"],
   })
     .addOption(new Option("--role <role>", "what to do").choices(["receiver", "worker", "both"]).default("both"))
     .option("--port <port>", "port of the hooks; 0 takes a free one", wholeNumber, 4600)
     .option("--host <address>", "address on which hooks are received", "127.0.0.1")
     .addOption(new Option("--log <level>", "least level that is logged").choices(levels).default("info"))
+    .option("--lame-duck <time>", "how long to go on receiving after a signal, while not ready", duration, "0s")
     .action(serve);
+}
+
+function duration(text: string): Duration {
+  try {
+    durationMs(text as Duration);
+  } catch {
+    throw new InvalidArgumentError('It must be a time such as "10s".');
+  }
+  return text as Duration;
 }
 
 async function serve(options: ServeOptions): Promise<void> {
@@ -45,7 +58,7 @@ async function serve(options: ServeOptions): Promise<void> {
     printResult(options, ready, () => readyText(ready));
     await ended;
   } finally {
-    await app.stop();
+    await app.stop({ lameDuck: options.lameDuck });
   }
 }
 
