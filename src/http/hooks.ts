@@ -91,8 +91,8 @@ export class Hooks {
   /** Reads a body while the bodies being read fit into memory's share; a body of unknown length counts as the largest. */
   async #readBody({ bodyBytesMax }: Connection, { headers, readBody }: HookRequest): Promise<Uint8Array> {
     const { bodyBytesReading } = this.#options.limits;
-    const announced = headers.get("content-length");
-    const bytes = announced === undefined ? bodyBytesMax : Number(announced);
+    const announced = Number(headers.get("content-length") ?? Number.NaN);
+    const bytes = announced >= 0 ? announced : bodyBytesMax;
     if (this.#bytesReading > 0 && this.#bytesReading + bytes > bodyBytesReading) {
       throw new CounterfoilError(
         "OVERLOADED",

@@ -45,7 +45,7 @@ async function readFetchBody(request: Request, bytesMax: number): Promise<Uint8A
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of request.body) {
+    for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
       bytes += chunk.length;
       if (bytes > bytesMax) break;
       chunks.push(chunk);
@@ -53,10 +53,11 @@ async function readFetchBody(request: Request, bytesMax: number): Promise<Uint8A
   } catch (cause) {
     throw new CounterfoilError("BODY_INCOMPLETE", "Cannot read the body: it ended early", { cause });
   }
-  if (bytes > bytesMax)
+  if (bytes > bytesMax) {
     throw new CounterfoilError(
       "BODY_TOO_LARGE",
       `Cannot read the body: it is over the connection's limit of ${bytesMax} bytes`,
     );
+  }
   return Buffer.concat(chunks, bytes);
 }

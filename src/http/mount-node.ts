@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Probe } from "../domain/probe.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { Answer } from "./answer.ts";
@@ -34,17 +33,20 @@ export function mountNode(
         return body;
       },
     };
-    void hooks.handle(reading).then((answer) => write(request, response, answer, probe));
+    void hooks.handle(reading).then((answer) => {
+      // Somebody in front may have answered meanwhile, such as a time limit of the framework's.
+      if (response.destroyed || response.headersSent) return;
+      probe?.("receive:answer");
+      write(request, response, answer);
+      probe?.("receive:answered");
+    });
   };
 }
 
-function write(request: IncomingMessage, response: ServerResponse, answer: Answer, probe: Probe | undefined): void {
-  if (response.destroyed) return;
-  probe?.("receive:answer");
+function write(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   // What was not read must not be taken for the next request on this connection.
   const close = request.complete ? undefined : { connection: "close" };
   response.writeHead(answer.status, { ...answer.headers, "content-length": Buffer.byteLength(answer.body), ...close });
   response.end(answer.body);
   if (close) response.once("finish", () => request.destroy());
-  probe?.("receive:answered");
 }

@@ -23,7 +23,7 @@ export function readNodeBody(
   if (request.body instanceof Uint8Array) {
     return request.body.length > bytesMax ? Promise.reject(tooLarge(bytesMax)) : Promise.resolve(request.body);
   }
-  if (request.body !== undefined || request.readableEnded) return Promise.reject(alreadyRead(request.body));
+  if (request.body !== undefined || request.readableDidRead) return Promise.reject(alreadyRead(request.body));
   return collect(request, bytesMax, (expire) => clock.timer(deadlineMs, expire));
 }
 
@@ -37,10 +37,17 @@ function collect(
     let bytes = 0;
     const end = (error?: CounterfoilError): void => {
       cancel();
-      request.removeAllListeners("data").removeAllListeners("end").removeListener("close", onClose);
+      // Only our own: what else watches this request, such as tracing, goes on.
+      request.off("data", onData).off("end", onEnd).off("close", onClose);
       if (error) reject(error);
       else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
     };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) end(tooLarge(bytesMax));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => end();
     const onClose = (): void =>
       end(
         new CounterfoilError("BODY_INCOMPLETE", "Cannot read the body: the sender ended the connection before its end"),
@@ -48,13 +55,7 @@ function collect(
     const cancel = deadline(() =>
       end(new CounterfoilError("BODY_INCOMPLETE", "Cannot read the body: it did not arrive in time")),
     );
-    request.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > bytesMax) end(tooLarge(bytesMax));
-      else chunks.push(chunk);
-    });
-    request.on("end", () => end());
-    request.on("close", onClose);
+    request.on("data", onData).on("end", onEnd).on("close", onClose);
     // Without a listener an aborted request would throw; `close` follows and tells.
     request.on("error", () => undefined);
   });
