@@ -6,6 +6,7 @@ import { namePart } from "../domain/names.ts";
 import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
 
+/** One source of events: who sends, with which secrets, for whom, and what its events do. */
 export interface ConnectOptions<Name extends string> {
   /** Who sends: a preset of `counterfoil/providers`, or one of your own. */
   readonly provider: Sender<Name>;

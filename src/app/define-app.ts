@@ -14,6 +14,7 @@ import { Wake } from "../work/wake.ts";
 import { type App, buildApp } from "./app.ts";
 import { type ConnectionConfig, prepareConnection, type Prepared } from "./connect.ts";
 
+/** What an application is made of: the database, the connections, the effects. */
 export interface AppOptions {
   /** The database that holds your data: `sqlite("shop.db")`. */
   readonly store: Store;

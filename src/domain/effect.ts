@@ -21,6 +21,7 @@ export type Result<Answer> =
   | { readonly source: "lookup"; readonly answer: Answer }
   | { readonly source: "operator"; readonly answer: Answer };
 
+/** What `settled` gets: the transaction that records the end of an operation, the operation and its result. */
 export interface SettledContext<Input, Answer> {
   readonly tx: Tx;
   readonly operation: Operation<Input>;
@@ -58,6 +59,7 @@ export interface Lookup<Input, Answer, Found> {
 /** Verdicts that an effect may give to a status instead of the documented table's. */
 export type StatusVerdict = "done" | "again" | "unknown" | "running" | "pause" | "permanent" | "key_reused";
 
+/** How an effect is requested, recognised at the provider, looked up and settled. */
 export interface EffectOptions<Input, Answer, Found> {
   readonly input: Schema<Input>;
   readonly answer?: Schema<Answer>;

@@ -38,6 +38,7 @@ export const errorCodes = {
   BYTES_EXPIRED: "The stored bytes were removed by retention",
 } as const;
 
+/** A code of the table, to compare an error's `code` with. */
 export type ErrorCode = keyof typeof errorCodes;
 
 /**
@@ -61,10 +62,10 @@ export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error i
 }
 
 /** Codes of a store that cannot take work now: nothing was kept, and trying again may help. */
-export const storeTroubles = [
+export const storeTroubles: readonly ErrorCode[] = [
   "STORE_BUSY",
   "STORE_FULL",
   "STORE_UNAVAILABLE",
   "STORE_CORRUPT",
   "COMMIT_UNKNOWN",
-] as const satisfies readonly ErrorCode[];
+];

@@ -52,6 +52,7 @@ export interface HandlerContext<E = Event> extends WorkContext {
   readonly ignore: (reason: string) => Verdict;
 }
 
+/** What an event does to your data. It runs inside the transaction that keeps the receipt, and may run again. */
 export type Handle<E> = (context: HandlerContext<E>) => Promise<Verdict | void> | Verdict | void;
 
 /** A handler for one event type of one provider, made by `provider.on`. */

@@ -31,7 +31,7 @@ export const obligationStates = [
 export type ObligationState = (typeof obligationStates)[number];
 
 /** States that owe nothing more. */
-export const closedStates = ["done", "withdrawn", "cancelled"] as const satisfies readonly ObligationState[];
+export const closedStates: readonly ObligationState[] = ["done", "withdrawn", "cancelled"];
 
 /** How far an obligation may have got at the provider. Never falls back. */
 export type Reached = "no" | "maybe" | "yes";

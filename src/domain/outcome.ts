@@ -6,6 +6,7 @@ export const openOutcomes = ["queued", "parked", "held", "conflict", "quarantine
 
 export type FinalOutcome = (typeof finalOutcomes)[number];
 export type OpenOutcome = (typeof openOutcomes)[number];
+/** What became of an event: final, or open and still owed. */
 export type Outcome = FinalOutcome | OpenOutcome;
 
 /** Whether an outcome is final. */

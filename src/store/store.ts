@@ -41,6 +41,7 @@ export interface Capabilities {
   readonly handlersSettleAtOnce: boolean;
 }
 
+/** What a database does for the engine: one that meets this contract, and its conformance suite, can hold your data. */
 export interface Store {
   readonly kind: string;
   readonly capabilities: Capabilities;

@@ -15,6 +15,7 @@ export type Moved<State extends string> =
   | { readonly moved: true }
   | { readonly moved: false; readonly current: State | undefined };
 
+/** The listed moves of one status column. */
 export interface Transitions<State extends string> {
   /** Moves one row to a state, as one conditional UPDATE, if its present state is listed for it. */
   move(tx: Tx, key: readonly SqlValue[], to: State): Promise<Moved<State>>;

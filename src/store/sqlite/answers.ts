@@ -2,7 +2,7 @@
 import type { StoredAnswer } from "../../domain/obligation.ts";
 import type { Handle } from "./handle.ts";
 import { toAnswer, type AnswerRow } from "./rows.ts";
-import { sql } from "./statements.ts";
+import { type Sql, sql } from "./statements.ts";
 
 /** The fence under which an answer stands that no attempt of a holder was told: a lookup's find, an operator's word. */
 export const givenFence = 0;
@@ -23,7 +23,7 @@ export function storeAnswer(
 }
 
 /** Primary key of the attempts, newest first. */
-export const selectEvidence = sql(
+export const selectEvidence: Sql = sql(
   "answer.evidence",
   `SELECT coalesce(w.status, a.status) AS status, w.body, w.truncated
    FROM counterfoil_attempts AS a

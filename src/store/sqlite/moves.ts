@@ -13,11 +13,12 @@ import { obligationColumns, toObligation, type ObligationRow } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // By primary key, under the fence: the compare and the set are one statement.
-const moveText = (lease: string): string =>
-  `UPDATE counterfoil_obligations SET state = ?, reached = ?, generation = ?, tries = ?, lookups = ?, crashes = ?,
+function moveText(lease: string): string {
+  return `UPDATE counterfoil_obligations SET state = ?, reached = ?, generation = ?, tries = ?, lookups = ?, crashes = ?,
      key_since_wall = ?, key_since_monotonic = ?, key_since_boot = ?, last_call_wall = ?, last_call_monotonic = ?,
      last_call_boot = ?, due_at = ?, reason = ?, updated_at = ?, fence = fence + ?${lease}
    WHERE id = ? AND fence = ?`;
+}
 
 const writeMove = sql(
   "obligation.move",

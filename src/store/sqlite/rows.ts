@@ -13,7 +13,7 @@ import type {
 import type { Outcome } from "../../domain/outcome.ts";
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 
-export const receiptColumns =
+export const receiptColumns: string =
   "r.id, r.connection, r.account, r.event_id, r.tenant, r.type, r.digest, r.secret_id, r.outcome, r.reason, " +
   "r.received_at, r.decided_at, r.deliveries, r.tries, r.due_at, r.deadline_at, r.version";
 
@@ -69,7 +69,7 @@ export function toPayload({ bytes, headers }: PayloadRow): Payload | null {
   return bytes === null || headers === null ? null : { bytes, headers };
 }
 
-export const obligationColumns =
+export const obligationColumns: string =
   "o.id, o.tenant, o.operation_key, o.effect, o.destination, o.connection, o.account, o.receipt_id, o.state, " +
   "o.reached, o.fence, o.generation, o.tries, o.lookups, o.crashes, o.created_at, o.updated_at, o.due_at, " +
   "o.last_call_wall, o.last_call_monotonic, o.last_call_boot, o.key_since_wall, o.key_since_monotonic, o.key_since_boot, o.reason";

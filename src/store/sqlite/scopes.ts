@@ -174,8 +174,11 @@ export class Scopes {
 }
 
 const depthMax = 8;
-const perDepth = (name: string, verb: string): readonly Sql[] =>
-  Array.from({ length: depthMax + 1 }, (_, depth) => sql(`attempt.${name}`, `${verb} counterfoil_${depth}`));
+
+function perDepth(name: string, verb: string): readonly Sql[] {
+  return Array.from({ length: depthMax + 1 }, (_, depth) => sql(`attempt.${name}`, `${verb} counterfoil_${depth}`));
+}
+
 const savepoints = perDepth("begin", "SAVEPOINT");
 const releases = perDepth("release", "RELEASE");
 const rollbacks = perDepth("rollback", "ROLLBACK TO");

@@ -4,6 +4,7 @@ import { systemClock } from "../../domain/system-clock.ts";
 import type { Store } from "../store.ts";
 import { SqliteStore } from "./store.ts";
 
+/** How the file is opened; the defaults suit a local disk. */
 export interface SqliteOptions {
   /** Open a file on a network file system although SQLite can lose data there. Default `false`. */
   readonly allowNetworkFileSystem?: boolean;

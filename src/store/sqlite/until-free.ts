@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "../../domain/errors.ts";
+import { systemRandom } from "../../domain/random.ts";
 
 const firstDelayMs = 1;
 const longestDelayMs = 16;
@@ -18,7 +19,7 @@ export async function untilFree<T>(attempt: () => T, deadlineMs: number): Promis
     } catch (error) {
       const leftMs = deadlineMs - performance.now();
       if (!hasCode(error, "STORE_BUSY") || leftMs <= 0) throw error;
-      await sleep(Math.min(leftMs, delayMs * (0.5 + Math.random())));
+      await sleep(Math.min(leftMs, delayMs * (0.5 + systemRandom())));
     }
   }
 }
