@@ -87,7 +87,7 @@ export const defaults: Limits = {
   lockMs: 2 * second,
   handlerMs: 1_500,
   groupMax: 64,
-  groupMs: 50,
+  groupMs: 200,
   rerunsMax: 4,
   jsonDepth: 128,
   eventIdBytes: 512,
