@@ -11,6 +11,8 @@ import { temporaryDatabase } from "../support/order-app.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const folder = fileURLToPath(new URL("shop", import.meta.url));
+/** Commands load the same hundred sources again and again; compiled once, they start in half the time. */
+const compileCache = fileURLToPath(new URL("../../node_modules/.cache/cli-tests", import.meta.url));
 const withinMs = 50_000;
 
 export interface Ran {
@@ -43,7 +45,7 @@ export class Running {
     const flags = ["--conditions=counterfoil-source", ...nodeFlags];
     this.child = spawn(process.execPath, [...flags, main, ...args], {
       cwd,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], NODE_COMPILE_CACHE: compileCache, ...env },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: withinMs,
       killSignal: "SIGKILL",
