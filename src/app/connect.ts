@@ -47,7 +47,7 @@ export interface ConnectionConfig {
  * ```
  */
 export function connect<Name extends string>(id: string, options: ConnectOptions<Name>): ConnectionConfig {
-  return { id, options: options as unknown as ConnectOptions<string> };
+  return { id, options };
 }
 
 /** A connection made ready, and why it cannot be served, if it cannot. */
@@ -61,8 +61,9 @@ export interface Prepared {
 export function prepareConnection({ id, options }: ConnectionConfig, limits: Limits): Prepared {
   const { provider, tenant, failing = "hold" } = options;
   const { rules } = provider;
-  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id))
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id)) {
     invalid(id, "its id must be 1 to 64 letters, digits, dots, dashes and underscores");
+  }
   if (typeof tenant === "string" && namePart(tenant) !== undefined) invalid(id, `its tenant ${namePart(tenant)}`);
   if (failing === "refuse" && !rules.retries) {
     invalid(
@@ -91,10 +92,12 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
 function handlersByType(id: string, { provider, handlers }: ConnectOptions<string>): ReadonlyMap<string, Handler> {
   const byType = new Map<string, Handler>();
   for (const handler of handlers) {
-    if (handler.provider !== provider.name)
+    if (handler.provider !== provider.name) {
       invalid(id, `its handler for "${handler.type}" is of ${handler.provider}, the connection is of ${provider.name}`);
-    if (byType.has(handler.type))
+    }
+    if (byType.has(handler.type)) {
       invalid(id, `two handlers are registered for "${handler.type}"; register one that does both`);
+    }
     byType.set(handler.type, handler);
   }
   return byType;

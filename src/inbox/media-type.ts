@@ -8,8 +8,9 @@ import type { Connection } from "./connection.ts";
  */
 export function assertMediaType({ id, provider }: Connection, headers: DeliveryHeaders): void {
   const encoding = headers.get("content-encoding")?.trim().toLowerCase();
-  if (encoding && encoding !== "identity")
+  if (encoding && encoding !== "identity") {
     refuse(id, `its content encoding is "${printable(encoding)}", taken is none`);
+  }
   const value = headers.get("content-type");
   if (value === undefined || value.trim() === "") return;
   if (value === "application/json") return;
@@ -25,8 +26,9 @@ export function assertMediaType({ id, provider }: Connection, headers: DeliveryH
     .find((parameter) => parameter.startsWith("charset="))
     ?.slice("charset=".length)
     .replaceAll('"', "");
-  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8")
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8") {
     refuse(id, `its charset is "${printable(charset)}", taken is utf-8`);
+  }
 }
 
 function printable(text: string): string {

@@ -103,10 +103,12 @@ function readingOf(connection: Connection, read: ReadBytes, tenant: string | nul
   if (identity.kind === "quarantined" || body.kind === "unreadable") {
     return decided("quarantined", identity.kind === "quarantined" ? identity.cause : body.kind);
   }
-  if (tenant === null || namePart(tenant) !== undefined)
+  if (tenant === null || namePart(tenant) !== undefined) {
     return decided("quarantined", "its account belongs to no tenant");
-  if (connection.mode !== null && identity.mode !== connection.mode)
+  }
+  if (connection.mode !== null && identity.mode !== connection.mode) {
     return decided("ignored", `mode is ${identity.mode ?? "not told"}`);
+  }
   const handler = connection.handlers.get(identity.type);
   if (handler === undefined) return decided("ignored", unmappedReason);
   return runnable(connection, handler, {

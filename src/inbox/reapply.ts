@@ -107,8 +107,9 @@ async function holdBroken(
 
 async function lock(tx: StoreTx, receiptId: number, version: number): Promise<OpenReceipt> {
   const open = await tx.lockReceipt(receiptId);
-  if (open === undefined)
+  if (open === undefined) {
     throw new CounterfoilError("NOT_FOUND", `Cannot apply event: there is no receipt ${receiptId}`);
+  }
   if (open.receipt.version !== version) {
     throw new CounterfoilError(
       "CHANGED",
@@ -161,8 +162,9 @@ async function decisionOf(
   },
 ): Promise<Decision> {
   const { receipt, stored, force, runtime, signals } = run;
-  if (stored === undefined)
+  if (stored === undefined) {
     return { outcome: "held", reason: "its connection is not configured, or its bytes are gone" };
+  }
   if (stored.draft.eventId !== receipt.eventId) return adopt(tx, stored.draft);
   if (stored.reading.kind === "decided") return stored.reading.decision;
   const { event, handler } = stored.reading;
@@ -193,8 +195,9 @@ async function adopt(tx: StoreTx, draft: ReceiptDraft): Promise<Decision> {
 }
 
 function held(runtime: Runtime, receipt: Receipt, error: unknown): Decision {
-  if (hasCode(error, ...storeTroubles) || (isTransactionTrouble(error) && !hasCode(error, "TRANSACTION_BROKEN")))
+  if (hasCode(error, ...storeTroubles) || (isTransactionTrouble(error) && !hasCode(error, "TRANSACTION_BROKEN"))) {
     throw error;
+  }
   const { code, cause } = handlerError(error, { id: receipt.eventId, type: receipt.type });
   const summary = errorSummary(cause ?? error);
   runtime.emit({ kind: "handler.failed", connection: receipt.connection, eventId: receipt.eventId, code, summary });
@@ -228,7 +231,8 @@ function tell(runtime: Runtime, decided: readonly Decided[], by: "retry" | "oper
   for (const { receipt, decision } of decided) {
     const { connection, account, eventId, outcome: before } = receipt;
     runtime.emit({ kind: "event.decided", connection, account, eventId, outcome: decision.outcome, by });
-    if (before === "parked" && decision.outcome !== "parked")
+    if (before === "parked" && decision.outcome !== "parked") {
       runtime.emit({ kind: "park.released", connection, eventId });
+    }
   }
 }

@@ -71,10 +71,12 @@ const conflictReason = "a snapshot of the same revision is kept with other conte
 
 function failed(error: unknown): Ran {
   if (error instanceof Decided) return { kind: "decided", decision: error.decision };
-  if (hasCode(error, "SNAPSHOT_CONFLICT"))
+  if (hasCode(error, "SNAPSHOT_CONFLICT")) {
     return { kind: "decided", decision: { outcome: "conflict", reason: conflictReason } };
-  if (hasCode(error, "OPERATION_CONFLICT"))
+  }
+  if (hasCode(error, "OPERATION_CONFLICT")) {
     return { kind: "decided", decision: { outcome: "conflict", reason: "an operation key is taken by other input" } };
+  }
   if (isTransactionTrouble(error)) throw error;
   return { kind: "failed", error };
 }
@@ -94,8 +96,9 @@ export function isTransactionTrouble(error: unknown): boolean {
 
 /** The error of a handler as its caller sees it: named and coded, its own message kept as the cause only. */
 export function handlerError(error: unknown, event: { readonly id: string; readonly type: string }): CounterfoilError {
-  if (hasCode(error, "HANDLER_UNFINISHED", "TRANSACTION_CONTROL", "TRANSACTION_POISONED", "TRANSACTION_CLOSED"))
+  if (hasCode(error, "HANDLER_UNFINISHED", "TRANSACTION_CONTROL", "TRANSACTION_POISONED", "TRANSACTION_CLOSED")) {
     return error;
+  }
   return new CounterfoilError(
     "HANDLER_FAILED",
     `Cannot apply event "${event.id}" of type "${event.type}": its handler failed with ${errorSummary(error)}`,

@@ -55,8 +55,9 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
 }
 
 function identifier(name: string): string {
-  if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name))
+  if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name)) {
     throw new TypeError(`Cannot use "${name}" as a table or column name`);
+  }
   return name
     .split(".")
     .map((part) => `"${part}"`)

@@ -180,8 +180,9 @@ export class Unit implements WorkContext {
 }
 
 function bound(value: SqlValue | Date, index: number): SqlValue {
-  if (value === undefined)
+  if (value === undefined) {
     throw new TypeError(`Cannot bind value ${index + 1}: it is undefined; use null for no value`);
+  }
   return value instanceof Date ? value.toISOString() : value;
 }
 
@@ -193,8 +194,9 @@ function named(part: unknown, action: string): string {
 
 function fitting<State>(resource: Resource<State>, state: unknown): State {
   const checked = check(resource.schema, state);
-  if (!checked.fits)
+  if (!checked.fits) {
     throw new TypeError(`Cannot apply snapshot of ${resource.kind}: its state ${checked.issues.join("; ")}`);
+  }
   return checked.value;
 }
 
