@@ -51,14 +51,17 @@ async function serve(options: ServeOptions): Promise<void> {
   const ended = endSignal();
   const app = await loadApp(options.config);
   app.subscribe(jsonLogger({ level: options.log, destination: process.stderr }));
+  // What never served has no proxy to wait for.
+  let lameDuck: Duration = "0s";
   try {
     await app.start({ roles });
     const url = roles.includes("receiver") ? await listen(app, options) : null;
     const ready = { ready: true, url, basePath: app.basePath, connections: [...app.connections.keys()], roles };
     printResult(options, ready, () => readyText(ready));
     await ended;
+    ({ lameDuck } = options);
   } finally {
-    await app.stop({ lameDuck: options.lameDuck });
+    await app.stop({ lameDuck });
   }
 }
 
