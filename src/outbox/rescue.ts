@@ -13,12 +13,11 @@ import { unfitness } from "./stored-answer.ts";
 /** Rescues one batch; gives whether there may be more. */
 export async function rescue(runtime: Runtime): Promise<boolean> {
   const { limits, emit } = runtime;
-  const rescued = await transact(runtime, async (tx, signals) => {
+  const rescued = await transact(runtime, async (tx) => {
     const expired = await tx.expiredLeases(limits.claimMax);
     if (expired.length === 0) return [];
     const evidence = await tx.evidence(expired.map(({ obligation }) => obligation.id));
     await tx.move(expired.map((lease) => moveOf(lease, evidence.get(lease.obligation.id), { tx, runtime })));
-    signals.owed = true;
     return expired.map(({ obligation }) => ({ obligation, byEvidence: usesEvidence(obligation, evidence) }));
   });
   for (const { obligation, byEvidence } of rescued) {

@@ -3,10 +3,11 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SettledContext } from "../../src/domain/effect.ts";
+import type { TelemetryEvent } from "../../src/domain/telemetry.ts";
 import { operatorAnswer } from "../../src/outbox/stored-answer.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
-import { type Desk, type Office, openOffice, type Order, type Shipment } from "./office.ts";
+import { type Desk, type Office, openOffice, type Order, type ShipOptions, type Shipment } from "./office.ts";
 
 type Settled = (context: SettledContext<Order, Shipment>) => unknown;
 
@@ -14,8 +15,12 @@ type Settled = (context: SettledContext<Order, Shipment>) => unknown;
 const track: Settled = ({ tx, operation, result }) =>
   tx.sql`INSERT INTO tracking (orderId, shipment, source) VALUES (${operation.input.order}, ${result.answer.id}, ${result.source})`;
 
-async function deskWith(office: Office, settled: Settled, options: object = {}): Promise<Desk> {
-  const desk = await office.desk({ effects: [office.effect({ settled, ...options })] });
+interface HookOptions extends ShipOptions {
+  readonly onEvent?: (event: TelemetryEvent) => void;
+}
+
+async function deskWith(office: Office, settled: Settled, { onEvent, ...options }: HookOptions = {}): Promise<Desk> {
+  const desk = await office.desk({ effects: [office.effect({ settled, ...options })], ...(onEvent && { onEvent }) });
   await transact(desk.runtime, (tx) =>
     tx.run("CREATE TABLE IF NOT EXISTS tracking (orderId TEXT PRIMARY KEY, shipment TEXT, source TEXT)", []),
   );
@@ -133,6 +138,29 @@ test("one whose worker dies while it runs is run again by the next, and counts",
   expect(office.provider.counts().requests).toBe(0);
 });
 
+test("one whose worker was overtaken before it began leaves nothing: the next holder's run is the only one", async () => {
+  await using office = await openOffice();
+  using database = new DatabaseSync(office.file);
+  const desk = await deskWith(office, track, {
+    onEvent: (event) => {
+      if (event.kind !== "attempt.ended" || event.state !== "settling") return;
+      // As a rescuer does that found the lease ended.
+      database.exec("UPDATE counterfoil_obligations SET fence = fence + 1, lease_boot = NULL, due_at = 1 WHERE id = 1");
+    },
+  });
+  await desk.owe("order-1");
+  await desk.work();
+  const told = desk.kinds();
+  expect(told.indexOf("fence.refused")).toBeGreaterThan(-1);
+  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  const { obligation, attempts } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "done", fence: 3 });
+  expect(attempts.map(({ fence, kind, verdict }) => [fence, kind, verdict])).toEqual([
+    [1, "send", "done"],
+    [3, "settle", "done"],
+  ]);
+});
+
 test("one that the store cannot take now is run again under the same lease, and not counted as failed", async () => {
   await using office = await openOffice({ limits: { lockMs: 50 } });
   using database = new DatabaseSync(office.file);
@@ -171,7 +199,7 @@ describe("the result", () => {
       if (failing) throw new Error("not yet");
       return track(context);
     };
-    const options = { idempotency: "none", lookup: office.lookup };
+    const options: HookOptions = { idempotency: "none", lookup: office.lookup };
     const desk = await deskWith(office, settled, options);
     office.provider.failNext({ when: "after", kind: "reset" });
     await desk.owe("order-1");

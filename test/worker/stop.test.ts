@@ -3,9 +3,10 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/domain/limits.ts";
+import type { Call } from "../../src/outbox/attempt.ts";
 import { Caller } from "../../src/outbox/caller.ts";
 import { eventually } from "../../src/testing/eventually.ts";
-import { openOffice } from "../outbox/office.ts";
+import { type Office, openOffice, type ShipOptions } from "../outbox/office.ts";
 
 test("what was claimed and not started goes back unharmed", async () => {
   await using office = await openOffice();
@@ -28,31 +29,54 @@ test("what was claimed and not started goes back unharmed", async () => {
   expect(await desk.state("order-1")).toBe("done");
 });
 
-test("what is still connecting when the grace ends goes back unharmed", async () => {
-  await using office = await openOffice();
-  let asked = false;
+/** Calls over real HTTP to a name that is never resolved; `asked` resolves when one has begun. */
+function unresolving(office: Office): { readonly call: Call; readonly asked: Promise<void> } {
+  const { promise: asked, resolve: begun } = Promise.withResolvers<void>();
   const caller = new Caller({
     clock: office.clock,
     limits: defaults,
     idleMs: 1_000,
     resolve: () => {
-      asked = true;
+      begun();
       return Promise.withResolvers<never>().promise;
     },
   });
-  const ship = office.effect({
-    request: ({ input }) => ({ method: "POST", url: "http://carrier.test/v1", json: input }),
-    allow: ["http://carrier.test"],
-  });
-  const desk = await office.desk({ effects: [ship], call: (request, options) => caller.call(request, options) });
+  return { asked, call: (request, options) => caller.call(request, options) };
+}
+
+const nowhere = "http://carrier.test";
+
+test("what is still connecting when the grace ends goes back unharmed", async () => {
+  await using office = await openOffice();
+  const { call, asked } = unresolving(office);
+  const request: ShipOptions["request"] = ({ input }) => ({ method: "POST", url: `${nowhere}/v1`, json: input });
+  const desk = await office.desk({ effects: [office.effect({ request, allow: [nowhere] })], call });
   await desk.owe("order-1");
   desk.worker.start();
-  await eventually(() => asked);
+  await asked;
   await desk.worker.stop({ graceMs: 0 });
   const { obligation, attempts } = await desk.see("order-1");
   expect(obligation).toMatchObject({ state: "owed", reached: "no", keySince: null, tries: 0 });
   expect(attempts).toMatchObject([{ verdict: "released" }]);
-  caller.close();
+});
+
+test("a lookup that is still connecting when the grace ends goes back unharmed", async () => {
+  await using office = await openOffice();
+  const { call, asked } = unresolving(office);
+  const lookup = { ...office.lookup, get: () => `${nowhere}/v1` };
+  const ship = office.effect({ idempotency: "none", lookup, allow: [office.provider.url, nowhere] });
+  office.provider.failNext({ when: "after", kind: "reset" });
+  const first = await office.desk({ effects: [ship] });
+  await first.owe("order-1");
+  await first.work();
+  office.clock.advance(10_000);
+  const desk = await office.desk({ effects: [ship], call });
+  desk.worker.start();
+  await asked;
+  await desk.worker.stop({ graceMs: 0 });
+  const { obligation, attempts } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "uncertain", lookups: 0, crashes: 0 });
+  expect(attempts.at(-1)).toMatchObject({ kind: "lookup", verdict: "released" });
 });
 
 test("an answer within the grace is written, and its hook runs", async () => {
