@@ -1,4 +1,3 @@
-import { errorSummary } from "../domain/error-summary.ts";
 /**
  * Runs the handler of an event that is stored already: a held one that is due, a parked one whose
  * prerequisite arrived, or any one that an operator chose.
@@ -6,8 +5,9 @@ import { errorSummary } from "../domain/error-summary.ts";
  * The bytes are read again from the store, so that a mended handler, mapping or preset is what decides
  * now. Signatures and times are not checked again: the receipt says that they were right.
  */
+import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
-import type { Decision } from "../domain/outcome.ts";
+import { type Decision, isFinal } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { OpenReceipt, ReceiptDraft, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -165,11 +165,20 @@ async function decisionOf(
   if (stored === undefined) {
     return { outcome: "held", reason: "its connection is not configured, or its bytes are gone" };
   }
-  if (stored.draft.eventId !== receipt.eventId) return adopt(tx, stored.draft);
+  if (receipt.outcome === "quarantined" && stored.draft.eventId !== receipt.eventId) return adopt(tx, stored.draft);
   if (stored.reading.kind === "decided") return stored.reading.decision;
   const { event, handler } = stored.reading;
-  const ran = await runHandler(tx, { event, handler, receiptId: receipt.id, force }, runtime, signals);
-  return ran.kind === "decided" ? ran.decision : held(runtime, receipt, ran.error);
+  const ran = await runHandler(tx, { event, handler, receiptId: receipt.id, force }, { runtime, signals });
+  if (ran.kind === "decided") return stillApplied(receipt, ran.decision);
+  // What is final owes nothing: a failed run of it is undone and told, and opens nothing again.
+  if (isFinal(receipt.outcome)) throw handlerError(ran.error, event);
+  return held(runtime, receipt, ran.error);
+}
+
+/** An applied event that its own guards now turn away stays what it is: applied, once. */
+function stillApplied({ outcome, reason }: Receipt, decision: Decision): Decision {
+  const isTurnedAway = decision.outcome === "refused" || decision.outcome === "stale" || decision.outcome === "ignored";
+  return outcome === "applied" && isTurnedAway ? { outcome, reason } : decision;
 }
 
 /**

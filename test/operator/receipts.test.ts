@@ -272,17 +272,28 @@ test("a mismatch is on the list until it is acknowledged, and the event stays as
   expect(redeliveries).toMatchObject([{ digest: expect.any(String) }]);
 });
 
-test("reprocess passes the guards again: what was done is not owed twice", async () => {
+test("reprocess passes the guards again: what was done stays applied and is not owed twice", async () => {
   const app = await shop();
   const operator = app.operator({ who: "ada" });
   await pay(app);
   const { id: receiptId, version } = await newest(app);
   expect(await operator.reprocess({ receiptId, version })).toEqual({
     changed: true,
-    says: "It is refused now: order is paid",
+    says: "It is applied now",
   });
+  expect((await newest(app)).outcome).toBe("applied");
   await expect(operator.reprocess({ receiptId, version })).rejects.toEqual(coded("CHANGED"));
   expect(await owed(app)).toBe(1);
+});
+
+test("a failing reprocess of a final event is undone, told, and opens nothing", async () => {
+  const app = await shop();
+  const operator = app.operator({ who: "ada" });
+  await pay(app);
+  const { id: receiptId, version } = await newest(app);
+  await app.transaction({ tenant: "acme" }, ({ tx }) => tx.sql`ALTER TABLE orders RENAME TO orders_away`);
+  await expect(operator.reprocess({ receiptId })).rejects.toEqual(coded("HANDLER_FAILED"));
+  expect(await newest(app)).toMatchObject({ outcome: "applied", version, dueAt: null });
 });
 
 test("an event whose bytes are gone cannot run again, and says so", async () => {
