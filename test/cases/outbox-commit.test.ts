@@ -68,9 +68,9 @@ async function books({ app }: Shop): Promise<readonly (readonly string[])[]> {
   const owed = await reader.obligations({}, { limit: 500 });
   const applied = await reader.receipts({ outcome: "applied" }, { limit: 500 });
   return [
-    paid.map(({ id }) => id).sort(),
-    owed.map(({ operationKey }) => operationKey.split("/")[0] ?? "").sort(),
-    applied.map(({ eventId }) => eventId.replace("evt-", "")).sort(),
+    paid.map(({ id }) => id).toSorted(),
+    owed.map(({ operationKey }) => operationKey.split("/")[0] ?? "").toSorted(),
+    applied.map(({ eventId }) => eventId.replace("evt-", "")).toSorted(),
   ];
 }
 
@@ -91,7 +91,7 @@ test("of sixty deliveries at once, whatever becomes of each, exactly what was co
     orders
       .filter(([, ending]) => which.includes(ending))
       .map(([order]) => order)
-      .sort();
+      .toSorted();
   expect(await books(shop)).toEqual([ended("kept"), ended("kept"), ended("kept")]);
   expect(statuses).toEqual(orders.map(([, ending]) => (ending === "kept" || ending === "refuses" ? 200 : 202)));
   expect(events.map(({ kind }) => kind)).toContain("group.split");
