@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkArrows, partOf } from "./tidy/arrows.ts";
-import { checkBanned, checkLeftovers } from "./tidy/banned.ts";
+import { checkBanned, checkHeader, checkLeftovers } from "./tidy/banned.ts";
 import { checkDocumented } from "./tidy/documented.ts";
 import type { Finding } from "./tidy/file.ts";
 import { checkErrorPage, checkPins } from "./tidy/manifest.ts";
@@ -123,6 +123,16 @@ describe("banned calls", () => {
   ])("%s may say %j", (path, text) => {
     expect(banned(path, text)).toEqual([]);
   });
+});
+
+test("a module's header stands above its imports", () => {
+  const header = "/**\n * Protocol.\n */\n";
+  const [first, second] = ['import { a } from "./a.ts";\n', 'import {\n  b,\n} from "./b.ts";\n'];
+  expect(checkHeader({ path: "src/x.ts", text: `${header}${first}${second}` })).toEqual([]);
+  expect(checkHeader({ path: "src/x.ts", text: `${first}${second}\n/** A. */\nexport const a = 1;` })).toEqual([]);
+  expect(said(checkHeader({ path: "src/x.ts", text: `${first}${header}${second}` }))).toEqual([
+    "src/x.ts:2: the module's header stands among its imports: move it above them",
+  ]);
 });
 
 describe("leftovers", () => {

@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { errorCodes } from "../src/domain/errors.ts";
 import { checkArrows } from "./tidy/arrows.ts";
-import { checkBanned, checkLeftovers } from "./tidy/banned.ts";
+import { checkBanned, checkHeader, checkLeftovers } from "./tidy/banned.ts";
 import { checkDocumented, isEntry } from "./tidy/documented.ts";
 import type { Rule } from "./tidy/file.ts";
 import { checkErrorPage, checkPins } from "./tidy/manifest.ts";
 import { checkLinks, checkOneTitle } from "./tidy/markdown.ts";
 
-const rules: readonly Rule[] = [checkArrows, checkBanned, checkLeftovers, checkOneTitle, checkPins];
+const rules: readonly Rule[] = [checkArrows, checkBanned, checkHeader, checkLeftovers, checkOneTitle, checkPins];
 const texts = /\.(?:ts|js|css|html|json|md|sql|yml|yaml)$|(?:^|\/)(?:run|\.\w+)$/u;
 
 const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" });

@@ -1,8 +1,8 @@
-import { startFakeProvider } from "counterfoil/testing";
 /**
  * The experiment of "Webhook retries: test the gap between database commit and external calls", its
  * five groups on the product, and then what that article says it does not show.
  */
+import { startFakeProvider } from "counterfoil/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../src/testing/eventually.ts";
 import { startProcess } from "../src/testing/processes.ts";
@@ -59,7 +59,7 @@ describe("one payment, one order, one shipment", () => {
     const file = new URL("./children/receive.ts", import.meta.url);
     const children = Array.from({ length: 16 }, () => stack.use(startProcess(file, { arguments: [path] })));
     const answers = await Promise.all(children.map((child) => child.ask("receive", "evt-17")));
-    const firsts = answers.filter((answer) => (answer as { duplicate: boolean }).duplicate === false);
+    const firsts = answers.filter((answer) => !(answer as { duplicate: boolean }).duplicate);
     expect(firsts).toEqual([{ outcome: "applied", duplicate: false }]);
     expect(await counts(app)).toEqual({ receipts: 1, obligations: 1, status: "paid" });
   });

@@ -33,17 +33,26 @@ export function demoOrders(count: number): readonly DemoOrder[] {
 export function demoDeliveries(orders: readonly DemoOrder[], secret: string): readonly DemoDelivery[] {
   return orders.flatMap((order, index) => {
     const parts = index % 3 === 0 ? [400, order.total - 400] : [order.total];
-    return parts.flatMap((amount, part) => paymentDeliveries(order, `${index}-${part}`, amount, secret));
+    return parts.flatMap((amount, part) => paymentDeliveries(order, { name: `${index}-${part}`, amount, secret }));
   });
 }
 
-function paymentDeliveries(order: DemoOrder, name: string, amount: number, secret: string): DemoDelivery[] {
+interface Payment {
+  readonly name: string;
+  readonly amount: number;
+  readonly secret: string;
+}
+
+function paymentDeliveries(order: DemoOrder, { name, amount, secret }: Payment): DemoDelivery[] {
   const event = (id: string, paidAmount = amount): SignedDelivery =>
-    signed("payment_intent.succeeded", id, secret, {
-      id: `pi_${name}`,
-      amount_received: paidAmount,
-      currency: order.currency,
-      metadata: { order: order.id },
+    signed("payment_intent.succeeded", secret, {
+      id,
+      object: {
+        id: `pi_${name}`,
+        amount_received: paidAmount,
+        currency: order.currency,
+        metadata: { order: order.id },
+      },
     });
   const honest = event(`evt_${name}`);
   return [
@@ -63,21 +72,24 @@ function paymentDeliveries(order: DemoOrder, name: string, amount: number, secre
 }
 
 export function refundDelivery(order: DemoOrder, secret: string): DemoDelivery {
-  const delivery = signed("charge.refunded", `evt_refund_${order.id}`, secret, {
-    id: `ch_${order.id}`,
-    amount_refunded: order.total,
-    currency: order.currency,
-    metadata: { order: order.id },
+  const delivery = signed("charge.refunded", secret, {
+    id: `evt_refund_${order.id}`,
+    object: {
+      id: `ch_${order.id}`,
+      amount_refunded: order.total,
+      currency: order.currency,
+      metadata: { order: order.id },
+    },
   });
   return { kind: "refund", delivery };
 }
 
-function signed(
-  type: string,
-  id: string,
-  secret: string,
-  object: Readonly<Record<string, string | number | Record<string, string>>>,
-): SignedDelivery {
+interface Content {
+  readonly id: string;
+  readonly object: Readonly<Record<string, string | number | Record<string, string>>>;
+}
+
+function signed(type: string, secret: string, { id, object }: Content): SignedDelivery {
   return sampleDelivery(stripe.rules, {
     secret,
     type,

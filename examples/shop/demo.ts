@@ -130,13 +130,13 @@ async function until(what: string, check: () => boolean | Promise<boolean>): Pro
 function shuffled<T>(items: readonly T[]): readonly T[] {
   return items
     .map((item) => ({ item, at: Math.random() }))
-    .sort((left, right) => left.at - right.at)
+    .toSorted((left, right) => left.at - right.at)
     .map(({ item }) => item);
 }
 
 function describe(counts: ReadonlyMap<string, number>): string {
   return [...counts]
-    .sort()
+    .toSorted(([left], [right]) => left.localeCompare(right))
     .map(([status, count]) => `${count} x ${status}`)
     .join(", ");
 }

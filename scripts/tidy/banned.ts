@@ -51,6 +51,16 @@ const bans: readonly Ban[] = [
   },
 ];
 
+/** The formatter sorts imports and takes a header along that stands on one which is not the first. */
+export function checkHeader({ path, text }: TextFile): readonly Finding[] {
+  if (!path.endsWith(".ts")) return [];
+  return matchesByLine(text, /(?<=^import [^;]*;\n)\/\*\*(?:(?!\*\/).)*\*\/(?=\nimport )/gmsu).map(({ line }) => ({
+    path,
+    line,
+    say: "the module's header stands among its imports: move it above them",
+  }));
+}
+
 export function checkBanned({ path, text }: TextFile): readonly Finding[] {
   const active = bans.filter(({ applies }) => applies(path));
   if (active.length === 0) return [];

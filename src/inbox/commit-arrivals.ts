@@ -1,4 +1,3 @@
-import { errorSummary } from "../domain/error-summary.ts";
 /**
  * Commits a group of arrivals: receipts, business changes and obligations of each together, before
  * any of them is answered.
@@ -7,6 +6,7 @@ import { errorSummary } from "../domain/error-summary.ts";
  * failed) leaves nothing but its receipt. A member that ends or breaks the transaction, or makes
  * COMMIT fail, sends every member through a run of its own, where it answers for itself alone.
  */
+import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Decision } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
@@ -17,7 +17,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import type { Signals } from "../work/wake.ts";
 import type { Arrival, Received } from "./arrival.ts";
-import { handlerError, type Ran, runHandler } from "./run-handler.ts";
+import { handlerError, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
 import { place, standsAsClaimed } from "./schedule.ts";
 
 type Fates = readonly Fate<Received>[];
@@ -25,7 +25,7 @@ type Fates = readonly Fate<Received>[];
 export async function commitArrivals(arrivals: readonly Arrival[], runtime: Runtime): Promise<Fates> {
   const startedMs = runtime.clock.monotonicMs();
   try {
-    const fates = await transact(runtime, (tx, signals) => new Group(tx, arrivals, runtime, signals).run());
+    const fates = await transact(runtime, (tx, signals) => new Group(tx, arrivals, { runtime, signals }).run());
     runtime.emit({ kind: "group.committed", members: arrivals.length, ms: runtime.clock.monotonicMs() - startedMs });
     return fates;
   } catch (error) {
@@ -55,7 +55,7 @@ async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unkno
   if (arrival.policy !== "hold") return { kind: "failed", error: failure };
   const decision = heldDecision(runtime, arrival, failure);
   const [fate] = await transact(runtime, (tx, signals) =>
-    new Group(tx, [{ ...arrival, reading: { kind: "decided", decision } }], runtime, signals).run(),
+    new Group(tx, [{ ...arrival, reading: { kind: "decided", decision } }], { runtime, signals }).run(),
   );
   return fate ?? { kind: "failed", error: failure };
 }
@@ -78,7 +78,7 @@ class Group {
   readonly #discarded: number[] = [];
   readonly #redelivered: Redelivery[] = [];
 
-  constructor(tx: StoreTx, arrivals: readonly Arrival[], runtime: Runtime, signals: Signals) {
+  constructor(tx: StoreTx, arrivals: readonly Arrival[], { runtime, signals }: Surroundings) {
     this.#tx = tx;
     this.#arrivals = arrivals;
     this.#runtime = runtime;
@@ -119,7 +119,11 @@ class Group {
         const { reading } = arrival;
         if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
         const run = { event: reading.event, handler: reading.handler, receiptId: claim.id, force: false };
-        return this.#place(arrival, claim.id, await runHandler(this.#tx, run, this.#runtime, this.#signals));
+        return this.#place(
+          arrival,
+          claim.id,
+          await runHandler(this.#tx, run, { runtime: this.#runtime, signals: this.#signals }),
+        );
       }
       default:
         throw new Error(`Bug: no such claim ${String(claim satisfies never)}`);

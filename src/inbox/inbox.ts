@@ -1,4 +1,3 @@
-import { errorSummary } from "../domain/error-summary.ts";
 /**
  * Takes deliveries from their bytes to their answer:
  *
@@ -7,6 +6,7 @@ import { errorSummary } from "../domain/error-summary.ts";
  * Only a verified delivery gets past the first arrow; nothing about an unverified one is kept but a
  * bounded ring of safe facts.
  */
+import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
 import { explainRefusal, type Refused } from "../verify/verdict.ts";
 import { type Delivery, verify } from "../verify/verify.ts";

@@ -1,5 +1,5 @@
-import { errorSummary } from "../domain/error-summary.ts";
 /** Runs one handler as a unit and turns what came of it into a decision. */
+import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../domain/handler.ts";
 import { namePart } from "../domain/names.ts";
@@ -32,21 +32,27 @@ class Decided extends Error {
   }
 }
 
+/** What a handler runs in, beside its transaction. */
+export interface Surroundings {
+  readonly runtime: Runtime;
+  readonly signals: Signals;
+}
+
 /**
  * Runs the handler inside the open transaction. Its work is there only when the decision keeps it.
  *
  * Where other processes may commit meanwhile, a handler that wants to wait runs once more under the
  * lock that an arrival takes, so that no arrival between its look and its parking is missed.
  */
-export async function runHandler(storeTx: StoreTx, run: HandlerRun, runtime: Runtime, signals: Signals): Promise<Ran> {
-  const first = await runOnce(storeTx, run, runtime, signals);
+export async function runHandler(storeTx: StoreTx, run: HandlerRun, surroundings: Surroundings): Promise<Ran> {
+  const first = await runOnce(storeTx, run, surroundings);
   const waitsFor = first.kind === "decided" ? first.decision.waitsFor : undefined;
   if (waitsFor === undefined) return first;
   await storeTx.lockNames(run.event.tenant, [waitsFor]);
-  return runtime.store.capabilities.concurrentWriters ? runOnce(storeTx, run, runtime, signals) : first;
+  return surroundings.runtime.store.capabilities.concurrentWriters ? runOnce(storeTx, run, surroundings) : first;
 }
 
-async function runOnce(storeTx: StoreTx, run: HandlerRun, runtime: Runtime, signals: Signals): Promise<Ran> {
+async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals }: Surroundings): Promise<Ran> {
   const { event, handler, receiptId, force } = run;
   const scope = { tenant: event.tenant, connection: event.connection, account: event.account, receiptId };
   try {

@@ -1,5 +1,5 @@
-import type { EffectDefinition, Operation } from "../domain/effect.ts";
 /** What every kind of attempt works with and hands back. */
+import type { EffectDefinition, Operation } from "../domain/effect.ts";
 import type { AttemptEnd, StoredAnswer } from "../domain/obligation.ts";
 import type { Claim } from "../store/store.ts";
 import { operationOf } from "../work/owe.ts";

@@ -1,5 +1,5 @@
-import { canonicalJson, sha256 } from "../domain/digest.ts";
 /** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
+import { canonicalJson, sha256 } from "../domain/digest.ts";
 import { durationMs } from "../domain/duration.ts";
 import type { Effect, EffectDefinition, Operation, RequestSpec } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";

@@ -1,3 +1,7 @@
+/**
+ * No secret and no payload gets out: a canary in every place that holds one, every path that fails,
+ * and a look at everything that Counterfoil says, answers, or keeps to show.
+ */
 import {
   type App,
   connect,
@@ -11,10 +15,6 @@ import {
 } from "counterfoil";
 import { stripe } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
-/**
- * No secret and no payload gets out: a canary in every place that holds one, every path that fails,
- * and a look at everything that Counterfoil says, answers, or keeps to show.
- */
 import { expect, onTestFinished, test } from "vitest";
 import { obligationReport } from "../../src/cli/obligation-report.ts";
 import { receiptReport } from "../../src/cli/receipt-report.ts";

@@ -1,6 +1,6 @@
+/** A provider at the level of its sockets: what it does with each connection is up to the test. */
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
-/** A provider at the level of its sockets: what it does with each connection is up to the test. */
 import { readFileSync } from "node:fs";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
