@@ -21,16 +21,8 @@ export {
   type SettledContext,
 } from "./domain/effect.ts";
 export { CounterfoilError, type ErrorCode, errorCodes } from "./domain/errors.ts";
-export type {
-  Arrived,
-  Event,
-  Handle,
-  Handler,
-  HandlerContext,
-  Snapshot,
-  Verdict,
-  WorkContext,
-} from "./domain/handler.ts";
+export type { Arrived } from "./domain/arrived.ts";
+export type { Event, Handle, Handler, HandlerContext, Snapshot, Verdict, WorkContext } from "./domain/handler.ts";
 export type { Json } from "./domain/json.ts";
 export { defaults, type Limits } from "./domain/limits.ts";
 export type { Outcome } from "./domain/outcome.ts";

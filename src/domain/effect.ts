@@ -1,6 +1,6 @@
 import type { AnswerMark } from "./answer-mark.ts";
+import type { Arrived } from "./arrived.ts";
 import type { Duration } from "./duration.ts";
-import type { Arrived } from "./handler.ts";
 import type { Json } from "./json.ts";
 import type { Schema } from "./schema.ts";
 import type { Tx } from "./sql.ts";

@@ -1,4 +1,5 @@
-import type { Effect, Owe } from "./effect.ts";
+import type { Arrived } from "./arrived.ts";
+import type { Owe } from "./effect.ts";
 import type { Resource, SnapshotInput, SnapshotResult } from "./resource.ts";
 import type { Tx } from "./sql.ts";
 
@@ -23,9 +24,6 @@ declare const verdict: unique symbol;
 export interface Verdict {
   readonly [verdict]: true;
 }
-
-/** Says that a thing exists now; events parked on it are applied right after the commit. */
-export type Arrived = (kind: string, id: string) => Promise<void>;
 
 /** Replaces a resource's state when the revision is newer. Throws `SnapshotConflict` on a tie with other content. */
 export type Snapshot = <State>(
@@ -63,5 +61,3 @@ export interface Handler<ProviderName extends string = string> {
   readonly accepts: (data: unknown) => { readonly data: unknown } | { readonly problem: string };
   readonly handle: Handle<Event>;
 }
-
-export type { Effect };

@@ -19,7 +19,6 @@
 import type { Instant, Stamp } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
 import type {
-  Attempt,
   AttemptEnd,
   AttemptKind,
   FrozenRequest,
@@ -297,4 +296,4 @@ export interface StateWrites {
   recordRefusals(refusals: readonly RefusalFacts[]): Promise<void>;
 }
 
-export type { Attempt, AuditEntry, RefusalFacts };
+export type { AuditEntry, RefusalFacts };
