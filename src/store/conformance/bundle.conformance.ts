@@ -5,7 +5,10 @@
 import { afterEach, beforeEach } from "vitest";
 import type { Store, StoreTx } from "../store.ts";
 
-/** The time that the store's stamps tell. */
+/**
+ * The time that the store's stamps tell. It stands still until it is moved; an engine whose server has
+ * the only clock reads it through a hook that its bundle sets.
+ */
 export interface TestClock {
   /** Lets time pass on every clock. */
   readonly advance: (ms: number) => void;

@@ -1,6 +1,5 @@
 /** Drafts with every field set; a test names only what it is about. */
 import type { AttemptEnd, Obligation, Progress, StoredAnswer } from "../../domain/obligation.ts";
-import type { ReceiptKey } from "../../domain/receipt.ts";
 import type { Claim, Move, ObligationDraft, ReceiptDraft, SettledReceipt, SnapshotDraft, Store } from "../store.ts";
 import { commit } from "./bundle.conformance.ts";
 
@@ -147,5 +146,3 @@ export async function claimedObligation(store: Store, overrides: Partial<Obligat
   if (!claim) throw new Error("Cannot go on: the obligation was not claimed");
   return claim;
 }
-
-export const key: ReceiptKey = { connection: "stripe", account: "", eventId: "evt_1" };

@@ -32,10 +32,11 @@ export function listReceipts(handle: ReadHandle, filter: ReceiptFilter, page: Pa
   return rows.map((row) => toReceipt(row as unknown as ReceiptRow));
 }
 
-// One seek in the unique index for each account of each connection.
+// One seek in the unique index for each account of each connection. A bound on all three columns, the
+// last above any text; on the first two alone, SQLite would walk all events of the account.
 const nextAccount = sql(
   "read.next-account",
-  `SELECT connection, account FROM counterfoil_receipts WHERE (connection, account) > (?, ?)
+  `SELECT connection, account FROM counterfoil_receipts WHERE (connection, account, event_id) > (?, ?, char(0x10FFFF))
    ORDER BY connection, account LIMIT 1`,
 );
 
