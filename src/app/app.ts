@@ -20,6 +20,7 @@ import { runUnit } from "../work/unit.ts";
 import { Worker } from "../worker/worker.ts";
 import { trialDelivery, type TrialOptions } from "./trial-delivery.ts";
 
+/** What a process does: take deliveries in, or carry out what is owed. */
 export type Role = "receiver" | "worker";
 
 /** Whose work the application's own transaction does. */
@@ -36,6 +37,7 @@ export interface DeliveryInput {
   readonly body: Uint8Array | string;
 }
 
+/** An application at work, made by `defineApp`. */
 export interface App {
   /** Opens the store and checks its schema, migrating an embedded one. Done by itself on first use. */
   open(): Promise<void>;
@@ -108,6 +110,8 @@ class CounterfoilApp implements App {
   readonly #worker: Worker;
   readonly #listening = new Set<Listening>();
   #opening: Promise<void> | undefined;
+  /** A commit that shows whether one is possible; checks at the same time share it. */
+  #proving: Promise<void> | undefined;
   #stopping = false;
 
   constructor(parts: Parts) {
@@ -224,7 +228,11 @@ class CounterfoilApp implements App {
   async ready(): Promise<boolean> {
     if (this.#stopping) return false;
     await this.open();
-    await this.runtime.store.transaction(async () => undefined, { waitMs: this.runtime.limits.lockMs });
+    const { store, limits } = this.runtime;
+    this.#proving ??= store
+      .transaction((tx) => tx.touch(), { waitMs: limits.lockMs })
+      .finally(() => (this.#proving = undefined));
+    await this.#proving;
     return true;
   }
 

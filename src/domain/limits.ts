@@ -75,6 +75,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+/** The defaults themselves; an application changes any of them by name. */
 export const defaults: Limits = {
   bodyBytes: 1024 * 1024,
   bodyBytesReading: 128 * 1024 * 1024,
