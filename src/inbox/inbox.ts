@@ -30,7 +30,7 @@ export class Inbox {
     const { limits, store } = runtime;
     this.#runtime = runtime;
     this.#ready = ready;
-    this.#refusals = new RefusalRing(runtime);
+    this.#refusals = new RefusalRing(runtime, ready);
     this.#group = new GroupCommit({
       commit: (arrivals) => commitArrivals(arrivals, runtime),
       keyOf: ({ draft }) => `${draft.connection}\n${draft.account}\n${draft.eventId}`,

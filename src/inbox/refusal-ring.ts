@@ -12,11 +12,14 @@ const flushMs = 1_000;
  */
 export class RefusalRing {
   readonly #runtime: Runtime;
+  readonly #ready: () => Promise<void>;
   #waiting: RefusalFacts[] = [];
   #scheduled = false;
 
-  constructor(runtime: Runtime) {
+  /** `ready` resolves once the store is open: refusals may be all that a receiver ever sees. */
+  constructor(runtime: Runtime, ready: () => Promise<void>) {
     this.#runtime = runtime;
+    this.#ready = ready;
   }
 
   add(facts: RefusalFacts): void {
@@ -33,6 +36,8 @@ export class RefusalRing {
     const facts = this.#waiting;
     this.#waiting = [];
     if (facts.length === 0) return;
-    await transact(this.#runtime, (tx) => tx.recordRefusals(facts)).catch(() => undefined);
+    await this.#ready()
+      .then(() => transact(this.#runtime, (tx) => tx.recordRefusals(facts)))
+      .catch(() => undefined);
   }
 }
