@@ -1,0 +1,51 @@
+/** Test events reach live addresses, rightly signed: they are known and acknowledged, and change nothing. */
+import { connect } from "counterfoil";
+import { stripe } from "counterfoil/providers";
+import { expect, test } from "vitest";
+import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
+import { caseSecret, startCase } from "../support/case-server.ts";
+
+const seen = stripe.on("payment_intent.succeeded", async ({ event, tx }) => {
+  await tx.sql`INSERT INTO seen VALUES (${event.connection}, ${event.id})`;
+});
+
+test("an event of the other mode, or of none that is told, is acknowledged and ignored with its reason", async () => {
+  const common = { provider: stripe, secrets: [caseSecret], tenant: "acme", handlers: [seen] };
+  const server = await startCase({
+    connections: [
+      connect("live", { ...common, mode: "live" }),
+      connect("test", { ...common, mode: "test" }),
+      connect("any", common),
+    ],
+    tables: ["CREATE TABLE seen (connection TEXT, event TEXT)"],
+  });
+  const send = (connection: string, id: string, mode: object): Promise<object> => {
+    const body = { ...mode, data: { object: { metadata: {} } } };
+    const options = { secret: caseSecret, type: "payment_intent.succeeded", id, timestampMs: Date.now(), body };
+    return server.post(sampleDelivery(stripe.rules, options), connection);
+  };
+  for (const connection of ["live", "test", "any"]) {
+    for (const [id, mode] of [
+      ["evt-live", { livemode: true }],
+      ["evt-test", { livemode: false }],
+      ["evt-none", {}],
+    ] as const) {
+      expect(await send(connection, id, mode)).toMatchObject({ status: 200, event: id });
+    }
+  }
+  expect(await server.rows("SELECT connection, event FROM seen ORDER BY rowid")).toEqual([
+    { connection: "live", event: "evt-live" },
+    { connection: "test", event: "evt-test" },
+    { connection: "any", event: "evt-live" },
+    { connection: "any", event: "evt-test" },
+    { connection: "any", event: "evt-none" },
+  ]);
+  const ignored = await server.app.operator({ who: "test" }).receipts({ outcome: "ignored" });
+  expect(ignored.map(({ connection, eventId, reason }) => `${connection} ${eventId}: ${reason}`).toReversed()).toEqual([
+    "live evt-test: mode is test",
+    "live evt-none: mode is not told",
+    "test evt-live: mode is live",
+    "test evt-none: mode is not told",
+  ]);
+  expect(server.events.filter(({ kind }) => kind === "handler.failed" || kind === "delivery.failed")).toEqual([]);
+});
