@@ -1,5 +1,6 @@
 import type { Arrived } from "./arrived.ts";
 import type { Owe } from "./effect.ts";
+import type { JsonPath } from "./json.ts";
 import type { Resource, SnapshotInput, SnapshotResult } from "./resource.ts";
 import type { Tx } from "./sql.ts";
 
@@ -16,6 +17,11 @@ export interface Event<Type extends string = string, Data = unknown> {
   readonly body: unknown;
   /** The signed bytes, as they arrived. */
   readonly raw: Uint8Array;
+  /**
+   * A number's digits, or a string, as they stand in the body at this path: integers beyond 2^53 are
+   * rounded in `data` and `body`. `undefined` where there is neither.
+   */
+  readonly exactText: (path: JsonPath) => string | undefined;
 }
 
 declare const verdict: unique symbol;

@@ -120,6 +120,7 @@ function readingOf(connection: Connection, read: ReadBytes, tenant: string | nul
     data: identity.data,
     body: body.value,
     raw: read.bytes,
+    exactText: (path) => body.exactText(path),
   });
 }
 
