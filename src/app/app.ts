@@ -231,7 +231,9 @@ class CounterfoilApp implements App {
     const { store, limits } = this.runtime;
     this.#proving ??= store
       .transaction((tx) => tx.touch(), { waitMs: limits.lockMs })
-      .finally(() => (this.#proving = undefined));
+      .finally(() => {
+        this.#proving = undefined;
+      });
     await this.#proving;
     return true;
   }

@@ -294,6 +294,8 @@ export interface StateWrites {
   audit(entry: AuditEntry): Promise<void>;
   /** Adds refused deliveries to a bounded ring of safe facts. */
   recordRefusals(refusals: readonly RefusalFacts[]): Promise<void>;
+  /** Writes what says nothing, so that the commit shows whether anything can be kept now. */
+  touch(): Promise<void>;
 }
 
 export type { AuditEntry, RefusalFacts };

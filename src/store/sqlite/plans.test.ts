@@ -44,6 +44,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     for (const revision of ["2", "1"]) await tx.snapshot(snapshotDraft({ revision }));
     await tx.audit({ who: "", action: "", target: "", why: null, before: null, after: null });
     await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
+    await tx.touch();
     await tx.pauseDestination("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);
     await tx.lockObligation("acme", "k2");

@@ -58,3 +58,15 @@ export function recordRefusals(handle: Handle, refusals: readonly RefusalFacts[]
   }
   if (refusals.length > 0) handle.statement(trimRefusals).run(handle.limits.refusalsKept);
 }
+
+// A new value each time: SQLite writes no page for a row that stays the same.
+const countTouch = sql(
+  "touch.count",
+  `INSERT INTO counterfoil_totals (name, value) VALUES ('touches', 1)
+   ON CONFLICT (name) DO UPDATE SET value = value + 1`,
+);
+
+/** Makes the commit write to the disk. */
+export function touch(handle: Handle): void {
+  handle.statement(countTouch).run();
+}

@@ -10,7 +10,7 @@ import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
 import { arrive, dueReceipts, lockReceipt } from "./open-receipts.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
-import { recordRefusals, writeAudit, writeSnapshot } from "./records.ts";
+import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
 import type { Scopes } from "./scopes.ts";
 import type { UserStatement } from "./statements.ts";
@@ -156,6 +156,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async recordRefusals(refusals: readonly Contract.RefusalFacts[]): Promise<void> {
     this.#scopes.use(() => recordRefusals(this.#handle, refusals));
+  }
+
+  async touch(): Promise<void> {
+    this.#scopes.use(() => touch(this.#handle));
   }
 }
 
