@@ -5,23 +5,26 @@ import { dataFolder } from "./data-folder.ts";
 import { courier, refund, ship } from "./fulfilment.ts";
 import { paid, refunded } from "./payments.ts";
 
-const { database, secrets } = dataFolder();
-
 /** Stripe accounts of the shops that sell through the marketplace; an account that is not here has no tenant. */
 const sellers: Readonly<Record<string, string>> = { acct_north: "north", acct_south: "south" };
 
-export const app: App = defineApp({
-  store: sqlite(database),
-  connections: [
-    connect("stripe", { provider: stripe, secrets: [secrets.stripe], tenant: "acme", handlers: [paid, refunded] }),
-    connect("marketplace", {
-      provider: stripe,
-      secrets: [secrets.marketplace],
-      tenant: (account) => sellers[account] ?? null,
-      handlers: [paid, refunded],
-    }),
-  ],
-  effects: [ship, courier, refund],
-  ...(process.env["SHOP_LOG"] === "1" && { telemetry: jsonLogger() }),
-});
+export function shopApp(): App {
+  const { database, secrets } = dataFolder();
+  return defineApp({
+    store: sqlite(database),
+    connections: [
+      connect("stripe", { provider: stripe, secrets: [secrets.stripe], tenant: "acme", handlers: [paid, refunded] }),
+      connect("marketplace", {
+        provider: stripe,
+        secrets: [secrets.marketplace],
+        tenant: (account) => sellers[account] ?? null,
+        handlers: [paid, refunded],
+      }),
+    ],
+    effects: [ship, courier, refund],
+    ...(process.env["SHOP_LOG"] === "1" && { telemetry: jsonLogger() }),
+  });
+}
+
+export const app: App = shopApp();
 export default app;

@@ -97,9 +97,13 @@ export function rows<Row extends object = Readonly<Record<string, SqlValue>>>(
 }
 
 /** A database file of its own, removed at the end of the scope. */
-export function temporaryDatabase(): Disposable & { readonly path: string } {
+export function temporaryDatabase(): Disposable & { readonly folder: string; readonly path: string } {
   const folder = mkdtempSync(join(tmpdir(), "counterfoil-"));
-  return { path: join(folder, "test.db"), [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+  return {
+    folder,
+    path: join(folder, "test.db"),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 /** An application that is stopped at the end of the scope. */
