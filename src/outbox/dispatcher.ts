@@ -165,7 +165,7 @@ export class Dispatcher {
     const running: Running = { claim, definition, lease, runtime: this.#runtime, call: this.#options.call };
     const { id: obligationId, effect } = claim.obligation;
     emit({ kind: "attempt.started", obligationId, effect, attempt: claim.kind, fence: claim.fence });
-    if (claim.kind === "settle" && this.#claiming) void this.#hook(running, claim.obligation, claim.answer);
+    if (claim.kind === "settle") void this.#hook(running, claim.obligation, claim.answer);
     else void this.#carryOut(running).then((ended) => this.#finish(running, claim.obligation, ended));
   }
 

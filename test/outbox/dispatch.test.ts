@@ -69,6 +69,37 @@ test("an effect's own concurrency bounds its calls in flight", async () => {
   }
 });
 
+test("claims go on at once while there is room, however few a transaction may take", async () => {
+  await using office = await openOffice({ limits: { claimMax: 2 } });
+  const desk = await office.desk();
+  office.provider.failWhen(() => ({ when: "before", kind: "hold" }));
+  for (let n = 0; n < 6; n += 1) await desk.owe(`order-${n}`);
+  desk.worker.start();
+  // No time passes, and no call ends.
+  await eventually(() => office.provider.held === 6);
+  office.provider.release();
+});
+
+test("the transaction that ends a call claims into its slot", async () => {
+  await using office = await openOffice();
+  let turn = 0;
+  const seen: (readonly [kind: string, turn: number])[] = [];
+  const desk = await office.desk({
+    effects: [office.effect({ concurrency: 1 })],
+    onEvent: ({ kind }) => {
+      seen.push([kind, turn]);
+      setImmediate(() => (turn += 1));
+    },
+  });
+  await desk.owe("order-1");
+  await desk.owe("order-2");
+  desk.worker.start();
+  await eventually(() => office.provider.counts().effects === 2);
+  const [, ended, started] = seen;
+  expect([ended?.[0], started?.[0]]).toEqual(["attempt.ended", "attempt.started"]);
+  expect(started?.[1]).toBe(ended?.[1]);
+});
+
 describe("an effect that this worker does not know", () => {
   test("is left alone for one that does, and none of its budget is spent", async () => {
     await using office = await openOffice();
@@ -136,6 +167,9 @@ test("a commit wakes the worker of its process; polling finds what other process
     office.clock.advance(100);
     return (await desk.state("order-2")) === "done";
   });
+  // What has ended is watched no more.
+  office.clock.advance(minute);
+  expect(desk.kinds()).not.toContain("lease.lost");
 });
 
 test("many workers on one file send each obligation once", async () => {

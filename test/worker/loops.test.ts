@@ -92,6 +92,10 @@ test("a loop that hangs shows in the worker's health", async () => {
   expect(desk.worker.health().lastTickMs["inbox"]).toBeGreaterThanOrEqual(60_000);
   release();
   await eventually(() => desk.worker.health().live);
+  await desk.worker.stop();
+  office.clock.advance(3_600_000);
+  // One that does not run has nothing to be late with.
+  expect(desk.worker.health().live).toBe(true);
 });
 
 test("draining does what is due and what that makes due, within its budget", async () => {
