@@ -9,6 +9,7 @@ import { mountNode, type NodeHandler } from "../http/mount-node.ts";
 import { type Listening, serve } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
+import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
 import { Operator } from "../operator/operator.ts";
@@ -123,7 +124,10 @@ class CounterfoilApp implements App {
     this.basePath = basePath;
     const context = { runtime, connections };
     this.#inbox = new Inbox(context, () => this.open());
-    this.#worker = new Worker(runtime, { applyDue: () => applyDue(context) });
+    this.#worker = new Worker(runtime, {
+      applyDue: () => applyDue(context),
+      expireBytes: () => expireBytes(runtime),
+    });
     const hooks = new Hooks({
       connections,
       inbox: this.#inbox,

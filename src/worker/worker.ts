@@ -13,6 +13,8 @@ export interface WorkerOptions {
   readonly name?: string;
   /** Applies events that are due; gives whether there may be more. */
   readonly applyDue?: () => Promise<boolean>;
+  /** Removes bytes whose time has come; gives whether there may be more. */
+  readonly expireBytes?: () => Promise<boolean>;
   /** Carries out one call. Default: real HTTP. */
   readonly call?: Call;
 }
@@ -35,6 +37,7 @@ export class Worker {
   readonly #heartbeat: Loop;
   /** Loops that make obligations due. */
   readonly #feeders: readonly Loop[];
+  readonly #retention: readonly Loop[];
   #caller: Caller | undefined;
   #started = false;
   /** Drains under way that started the worker themselves; the last of them stops it. */
@@ -44,7 +47,7 @@ export class Worker {
   #watchers: (() => void)[] = [];
 
   constructor(runtime: Runtime, options: WorkerOptions = {}) {
-    const { name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`, applyDue, call } = options;
+    const { name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`, applyDue, expireBytes, call } = options;
     const { pollMs, heartbeatMs } = runtime.limits;
     this.#runtime = runtime;
     this.#call = call;
@@ -62,6 +65,7 @@ export class Worker {
     });
     const rescuer = loop("rescue", pollMs, () => rescue(runtime));
     this.#feeders = applyDue ? [rescuer, loop("inbox", pollMs, applyDue)] : [rescuer];
+    this.#retention = expireBytes ? [loop("retention", heartbeatMs, expireBytes)] : [];
   }
 
   /** Starts the loops. */
@@ -122,7 +126,7 @@ export class Worker {
     this.#dispatcher.stopClaiming();
     // A store that does not answer must not keep the process: what it did not take is left to the leases.
     const patienceMs = 2 * this.#runtime.limits.lockMs;
-    await this.#within(patienceMs, Promise.all(this.#feeders.map((feeder) => feeder.stop())));
+    await this.#within(patienceMs, Promise.all([...this.#feeders, ...this.#retention].map((each) => each.stop())));
     await this.#within(graceMs, this.#dispatcher.idle());
     this.#dispatcher.abort();
     await this.#within(patienceMs, this.#dispatcher.idle());
@@ -132,7 +136,7 @@ export class Worker {
   }
 
   get #loops(): readonly Loop[] {
-    return [this.#dispatch, this.#heartbeat, ...this.#feeders];
+    return [this.#dispatch, this.#heartbeat, ...this.#feeders, ...this.#retention];
   }
 
   #turn(byTimer: boolean): Promise<boolean> {
@@ -145,7 +149,7 @@ export class Worker {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     this.#watchers.push(resolve);
     let more = false;
-    for (const loop of [...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
+    for (const loop of [...this.#retention, ...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
     if (more || this.#dispatcher.running === 0) return more;
     await this.#within(leftMs, ended);
     return true;
