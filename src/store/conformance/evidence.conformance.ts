@@ -77,6 +77,16 @@ export function exerciseEvidence(make: MakeBundle): void {
       expect(await evidenceOf(claim)).toEqual(answer);
     });
 
+    test("an end that says less than done is an end as well", async () => {
+      const { store } = bundle();
+      const claim = await claimedObligation(store);
+      const again = attemptEnd({ verdict: "again", status: 503, answer: null });
+      await commit(store, (tx) => tx.move([moveOf(claim, { state: "owed" }, { attempt: again })]));
+      await late(claim);
+      expect((await detailOf(claim))?.attempts).toMatchObject([{ verdict: "again", status: 503 }]);
+      expect(await evidenceOf(claim)).toBeUndefined();
+    });
+
     test("a rescuer's presumption never replaces an end", async () => {
       const { store } = bundle();
       const claim = await rescued();

@@ -92,6 +92,9 @@ export function exerciseLeases(make: MakeBundle): void {
       clock.reboot("boot-2");
       expect(await commit(store, (tx) => tx.renew(held, 60_000))).toEqual([false]);
       expect(await expired()).toMatchObject([{ claimedAt: claim.claimedAt }]);
+      // Also once the new boot has run as long as the old one had.
+      clock.advance(20_000);
+      expect(await expired()).toHaveLength(1);
     });
 
     test("a reboot that kept its name shows in monotonic time that began anew", async ({ skip }) => {

@@ -31,6 +31,27 @@ export function exerciseQueries(make: MakeBundle): void {
       });
     });
 
+    test("a statement that changes no rows says so, whatever ran before it", async () => {
+      const { store } = bundle();
+      await createNotes(store);
+      await commit(store, async (tx) => {
+        await note(tx, 1);
+        expect((await tx.run("CREATE TABLE more (id INTEGER PRIMARY KEY)", [])).changes).toBe(0);
+        expect((await tx.run("SELECT id FROM notes", [])).changes).toBe(0);
+      });
+    });
+
+    test("several statements in one text are refused, and none of them is run", async () => {
+      const { store } = bundle();
+      await createNotes(store);
+      await commit(store, async (tx) => {
+        const two = "INSERT INTO notes (id, body) VALUES (?, 'a'); DELETE FROM notes";
+        await expect(tx.attempt(() => tx.run(two, [1]))).rejects.toThrow();
+        await tx.attempt(() => tx.run("INSERT INTO notes (id, body) VALUES (?, 'b') ; -- the end", [2]));
+      });
+      expect(await notesOf(store)).toEqual(["b"]);
+    });
+
     test("values are bound, never spliced", async () => {
       const { store } = bundle();
       await createNotes(store);

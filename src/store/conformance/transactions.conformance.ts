@@ -102,6 +102,13 @@ export function exerciseTransactions(make: MakeBundle): void {
       expect(second.bootId).toBe(first.bootId);
     });
 
+    test("a touch is a commit like any", async () => {
+      const { store, other } = bundle();
+      await commit(store, (tx) => tx.touch());
+      await commit(other, (tx) => tx.touch());
+      expect(await store.reader.counts()).toMatchObject({ deliveries: 0, receipts: {} });
+    });
+
     test("a closed store refuses, after what was under way has ended", async () => {
       const { store, other } = bundle();
       await createNotes(store);

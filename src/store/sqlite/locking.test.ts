@@ -15,19 +15,15 @@ async function shared() {
   return { ...bundle, stranger };
 }
 
-test("a lock that somebody keeps is STORE_BUSY after the wait, and the event loop goes on meanwhile", async () => {
+test("a lock that somebody keeps is STORE_BUSY once the wait is over, and nothing is lost by it", async () => {
   const { store, stranger } = await shared();
   stranger.exec("BEGIN IMMEDIATE");
-  let turns = 0;
-  const interval = setInterval(() => (turns += 1), 5);
-  await expect(store.transaction(async () => 1, { waitMs: 300 })).rejects.toMatchObject({ code: "STORE_BUSY" });
-  clearInterval(interval);
-  expect(turns).toBeGreaterThan(5);
+  await expect(store.transaction(async () => 1, { waitMs: 100 })).rejects.toMatchObject({ code: "STORE_BUSY" });
   stranger.exec("COMMIT");
-  expect(await store.transaction(async () => 2, { waitMs: 1_000 })).toBe(2);
+  expect(await store.transaction(async () => 2, { waitMs: 30_000 })).toBe(2);
 });
 
-test("a lock that is given back in time is waited for", async () => {
+test("the event loop goes on during the wait, so that who holds the lock can give it back", async () => {
   const { store, stranger } = await shared();
   stranger.exec("BEGIN IMMEDIATE");
   const waiting = store.transaction((tx) => tx.claimReceipts([receiptDraft()]), { waitMs: 30_000 });
@@ -45,7 +41,7 @@ test("a wait for one's turn counts as well, and nobody is let in late", async ()
   const codes = (await Promise.allSettled(waiting)).map((result) => result.status === "rejected" && result.reason.code);
   expect(codes).toEqual(["STORE_BUSY", "STORE_BUSY"]);
   stranger.exec("COMMIT");
-  await store.transaction(async () => ran.push(0), { waitMs: 1_000 });
+  await store.transaction(async () => ran.push(0), { waitMs: 30_000 });
   expect(ran).toEqual([0]);
 });
 
@@ -63,7 +59,7 @@ test("a stranger's open read delays nobody", async () => {
   const { store, stranger } = await shared();
   stranger.exec("BEGIN");
   stranger.prepare("SELECT count(*) FROM counterfoil_receipts").get();
-  expect(await store.transaction((tx) => tx.claimReceipts([receiptDraft()]), { waitMs: 1_000 })).toMatchObject([
+  expect(await store.transaction((tx) => tx.claimReceipts([receiptDraft()]), { waitMs: 30_000 })).toMatchObject([
     { kind: "fresh" },
   ]);
   stranger.exec("COMMIT");

@@ -187,6 +187,21 @@ test("the handle and its statements are dead once their scope has ended, also fo
   expect(await bodies()).toEqual(["kept"]);
 });
 
+test("the handle of one attempt is dead in the next, although the transaction is open", async () => {
+  const { store, bodies } = await withNotes();
+  await commit(store, async (tx) => {
+    let left: DatabaseSync | undefined;
+    await tx.attempt(async () => {
+      left = nativeOf(tx);
+      note(left, "mine");
+    });
+    await tx.attempt(async () => {
+      expect(() => note(left!, "not mine")).toThrow(expect.objectContaining({ code: "TRANSACTION_CLOSED" }));
+    });
+  });
+  expect(await bodies()).toEqual(["mine"]);
+});
+
 test("an iterator that is left open holds nothing back", async () => {
   const { store, bodies } = await withNotes();
   await commit(store, async (tx) => {

@@ -36,6 +36,11 @@ export function parseControl(text: string): Control | undefined {
   return undefined;
 }
 
+/** Whether a text holds no statement. */
+export function isBlank(text: string): boolean {
+  return text.replace(leading, "") === "";
+}
+
 /** Savepoint names compare without regard to case or quoting. */
 function bareName(name: string): string {
   return (/^["`'[]/.test(name) ? name.slice(1, -1) : name).toLowerCase();

@@ -23,7 +23,7 @@ const writing: ReadonlySet<number> = new Set([
 
 /** What the guard learned of a text. */
 export interface Approval {
-  /** It changes rows, so that rows it gives back are rows it changed. */
+  /** It changes rows: rows that it gives back are rows it changed, and SQLite's count of changes is its own. */
   readonly writes: boolean;
 }
 
@@ -42,8 +42,9 @@ export class StatementGuard {
     const known = this.#approved.get(text);
     if (known) return { value: prepare(), approval: known };
     let writes = false;
-    this.#database.setAuthorizer((action) => {
-      if (writing.has(action)) writes = true;
+    this.#database.setAuthorizer((action, table) => {
+      // A CREATE writes to SQLite's own schema table and changes no row of anybody's.
+      if (writing.has(action) && !table?.startsWith("sqlite_")) writes = true;
       return denied.has(action) ? constants.SQLITE_DENY : constants.SQLITE_OK;
     });
     try {

@@ -1,6 +1,7 @@
 /** Prepared statements of one connection: the engine's own, by their definition, and users', by their text. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Probe } from "../../domain/probe.ts";
+import { isBlank } from "./parse-control.ts";
 import { StatementGuard } from "./statement-guard.ts";
 
 /** A statement of the engine's own: its name for crash points, and its text. */
@@ -68,6 +69,7 @@ export class Statements {
     const known = this.#byText.get(text);
     if (known) return known;
     const { value, approval } = this.guard.approve(text, () => this.#database.prepare(text));
+    assertOneStatement(text, value);
     value.setReadBigInts(true);
     const statement = { statement: value, returnsRows: value.columns().length > 0, writes: approval.writes };
     if (this.#byText.size >= userStatementsMax) this.#byText.clear();
@@ -79,6 +81,12 @@ export class Statements {
   step<T>(name: string, run: () => T): T {
     return this.#probe ? probedCall(run, { name, probe: this.#probe }) : run();
   }
+}
+
+/** The driver prepares the first statement of a text and drops the rest without a word. */
+function assertOneStatement(text: string, { sourceSQL }: StatementSync): void {
+  if (isBlank(text.slice(sourceSQL.length))) return;
+  throw new TypeError("Cannot run a text of several statements: give each its own call");
 }
 
 interface Probed {

@@ -115,16 +115,26 @@ export class SqliteStore implements Store {
     try {
       value = await run();
     } catch (error) {
-      if (connection.database.isTransaction) control(connection, rollback, "rollback");
+      this.#rollBack(connection);
       throw error;
     }
     try {
       control(connection, commit, "commit");
     } catch (error) {
-      if (connection.database.isTransaction) control(connection, rollback, "rollback");
+      this.#rollBack(connection);
       throw error;
     }
     return value;
+  }
+
+  /** A connection that cannot even roll back is given up: closing it does, and the error that led here comes out. */
+  #rollBack(connection: Connection): void {
+    if (!connection.database.isTransaction) return;
+    try {
+      control(connection, rollback, "rollback");
+    } catch {
+      this.#connections.dropWriter();
+    }
   }
 
   async #inTurn<T>(waitMs: number, run: (deadlineMs: number) => Promise<T>): Promise<T> {

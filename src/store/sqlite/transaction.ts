@@ -60,7 +60,10 @@ export class SqliteTransaction implements Contract.StoreTx {
   #runUser({ statement, returnsRows, writes }: UserStatement, values: readonly SqlValue[]): Rows {
     const bound = bindValues(values);
     return this.#connection.statements.step("query", () => {
-      if (!returnsRows) return withChanges([], Number(statement.run(...bound).changes));
+      if (!returnsRows) {
+        const { changes } = statement.run(...bound);
+        return withChanges([], writes ? Number(changes) : 0);
+      }
       const rows = readRows(statement.all(...bound));
       return withChanges(rows, writes ? rows.length : 0);
     });
