@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { defaults, type Limits, withLimits } from "./limits.ts";
+import { defaults, type Limits, relations, withLimits } from "./limits.ts";
 
 describe("withLimits", () => {
   test("puts overrides over the defaults", () => {
@@ -23,4 +23,6 @@ test("the page of defaults shows exactly these limits and values", () => {
   const page = readFileSync(new URL("../../docs/defaults.md", import.meta.url), "utf8");
   const shown = [...page.matchAll(/^\| `(\w+)` +\| (\d+) +\|/gm)].map(([, name, value]) => [name, Number(value)]);
   expect(shown).toEqual(Object.entries(defaults));
+  const stated = [...page.matchAll(/^- `([^`]+)`$/gm)].map(([, relation]) => relation);
+  expect(stated).toEqual(relations.map(([relation]) => relation));
 });

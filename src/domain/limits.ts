@@ -5,70 +5,99 @@
 export interface Limits {
   /** Largest body of a connection whose provider names no cap of its own. */
   readonly bodyBytes: number;
-  /** Bodies being read at once, all together, before new ones get 503. */
+  /** Bodies held at once, from their first byte to their answer, before new ones get 503. */
   readonly bodyBytesReading: number;
+  /** Size of a request's headers. */
   readonly headerBytes: number;
+  /** Number of a request's headers. */
   readonly headerCount: number;
-  /** Time for a request's headers, and for the whole request. */
+  /** Time for a request's headers to arrive. */
   readonly headersMs: number;
+  /** Time for a whole request to arrive. */
   readonly requestMs: number;
   /** Open connections; more are closed without an answer. */
   readonly connectionsMax: number;
   /** Deliveries that may wait for a commit before new ones get 503. */
   readonly waitingMax: number;
+  /** Longest wait of a delivery for a group to begin, before 503. */
+  readonly queueMs: number;
   /** Longest wait for the write lock before 503. */
   readonly lockMs: number;
-  /** Longest time of one handler, where the store can bound it. */
-  readonly handlerMs: number;
-  /** Deliveries that share one commit, and the handler time after which a group closes. */
+  /** Deliveries that share one commit. */
   readonly groupMax: number;
+  /** Handler time after which a group takes no further member. */
   readonly groupMs: number;
   /** Whole-transaction runs of a handler that lost a deadlock or serialization race. */
   readonly rerunsMax: number;
-  readonly jsonDepth: number;
-  readonly eventIdBytes: number;
   /** How long payload bytes stay after a final outcome; 0 keeps none. */
   readonly bytesMs: number;
   /** Redeliveries of one event that are recorded one by one; later ones are only counted. */
   readonly deliveriesKept: number;
+  /** Other contents of one event that are kept beside it. */
   readonly mismatchesKept: number;
+  /** Refused deliveries whose safe facts are kept, the latest. */
   readonly refusalsKept: number;
-  /** Held events: first and longest delay, and failed runs before the operator is asked. */
+  /** First delay of an event whose handler failed. */
   readonly heldFirstMs: number;
+  /** Longest delay of an event whose handler failed. */
   readonly heldMaxMs: number;
+  /** Failed runs of a handler before the operator is asked. */
   readonly heldTriesMax: number;
-  /** Parked events: how often they are tried without an arrival, and when the operator is asked. */
+  /** First delay at which a parked event is tried without an arrival; it doubles up to an hour. */
   readonly parkedRetryMs: number;
+  /** Time after which a parked event is the operator's. */
   readonly parkedDeadlineMs: number;
+  /** Obligations of one transaction. */
   readonly obligationsPerEvent: number;
+  /** Body of a frozen request. */
   readonly requestBytes: number;
+  /** Stored answer of a provider; the rest is cut. */
   readonly answerBytes: number;
-  /** One outside call: time to connect, and in all. */
+  /** Time to connect to a destination. */
   readonly connectMs: number;
+  /** Time of one outside call. */
   readonly callMs: number;
-  /** A claim ends then unless renewed; renewed every `heartbeatMs`. */
+  /** Life of a claim unless renewed. */
   readonly leaseMs: number;
+  /** How often claims are renewed. */
   readonly heartbeatMs: number;
   /** Time before a lease's end at which its holder stops: clock skew and scheduling. */
   readonly leaseMarginMs: number;
   /** Time before a key's end after which it is not used: at least a call and the skew. */
   readonly keyMarginMs: number;
+  /** How often loops look for work without being woken. */
   readonly pollMs: number;
+  /** Obligations of one claim. */
   readonly claimMax: number;
+  /** Calls in flight, per process. */
   readonly callsMax: number;
+  /** Calls in flight to one destination, per process. */
   readonly callsPerDestination: number;
+  /** Tries of an obligation before the operator is asked. */
   readonly attemptsMax: number;
+  /** First delay of a retry. */
   readonly retryFirstMs: number;
+  /** Longest delay of a retry. */
   readonly retryMaxMs: number;
+  /** Longest Retry-After that is honoured. */
   readonly retryAfterMaxMs: number;
+  /** Lookups that tell nothing before the operator is asked. */
   readonly lookupsMax: number;
+  /** Time after a call's end from which a lookup's "absent" counts. */
   readonly settleDelayMs: number;
+  /** Workers lost in a row before the operator is asked. */
   readonly crashesMax: number;
-  /** Failed runs of a `settled` hook before the operator is asked. */
+  /** Failed runs of a settled hook before the operator is asked. */
   readonly hookTriesMax: number;
-  /** Time that shutdown gives calls in flight. */
+  /** Time that shutdown gives what is in flight. */
   readonly graceMs: number;
 }
+
+/** Bounds that no configuration changes: what is stored was read under them. */
+export const fixed: { readonly jsonDepth: number; readonly eventIdBytes: number } = {
+  jsonDepth: 128,
+  eventIdBytes: 512,
+};
 
 const second = 1_000;
 const minute = 60 * second;
@@ -85,13 +114,11 @@ export const defaults: Limits = {
   requestMs: 10 * second,
   connectionsMax: 10_000,
   waitingMax: 2_000,
-  lockMs: 2 * second,
-  handlerMs: 1_500,
+  queueMs: second,
+  lockMs: 1_500,
   groupMax: 64,
   groupMs: 200,
   rerunsMax: 4,
-  jsonDepth: 128,
-  eventIdBytes: 512,
   bytesMs: 3 * day,
   deliveriesKept: 32,
   mismatchesKept: 16,
@@ -125,7 +152,8 @@ export const defaults: Limits = {
   graceMs: 25 * second,
 };
 
-const relations: readonly (readonly [string, (limits: Limits) => boolean])[] = [
+/** What must hold between limits, each as the docs show it. */
+export const relations: readonly (readonly [string, (limits: Limits) => boolean])[] = [
   ["leaseMs > callMs + leaseMarginMs", (l) => l.leaseMs > l.callMs + l.leaseMarginMs],
   ["heartbeatMs < leaseMs - leaseMarginMs", (l) => l.heartbeatMs < l.leaseMs - l.leaseMarginMs],
   ["keyMarginMs >= callMs + leaseMarginMs", (l) => l.keyMarginMs >= l.callMs + l.leaseMarginMs],
@@ -142,6 +170,7 @@ const relations: readonly (readonly [string, (limits: Limits) => boolean])[] = [
   ["headersMs <= requestMs", (l) => l.headersMs <= l.requestMs],
   // Excess deliveries and health checks need a connection to be answered on.
   ["waitingMax < connectionsMax", (l) => l.waitingMax < l.connectionsMax],
+  ["groupMax >= 1", (l) => l.groupMax >= 1],
   ["groupMax <= waitingMax", (l) => l.groupMax <= l.waitingMax],
 ];
 

@@ -36,6 +36,8 @@ export class Inbox {
       keyOf: ({ draft }) => `${draft.connection}\n${draft.account}\n${draft.eventId}`,
       membersMax: limits.groupMax,
       waitingMax: limits.waitingMax,
+      queueMs: limits.queueMs,
+      now: () => runtime.clock.monotonicMs(),
       groupsMax: store.capabilities.concurrentWriters ? 2 : 1,
     });
   }

@@ -1,5 +1,5 @@
 import type { JsonPath } from "../domain/json.ts";
-import { defaults } from "../domain/limits.ts";
+import { fixed } from "../domain/limits.ts";
 
 /** One step of the declared paths. Siblings share a parent, so a body is walked once for all of them. */
 export interface PlanNode {
@@ -45,7 +45,7 @@ const ruleVersion = "1";
  * bodyPlan({ watch: [["id"]], volatile: [["pending_webhooks"]] }).rule; // "1/pending_webhooks"
  * ```
  */
-export function bodyPlan({ watch = [], volatile = [], depthMax = defaults.jsonDepth }: BodyPlanOptions): BodyPlan {
+export function bodyPlan({ watch = [], volatile = [], depthMax = fixed.jsonDepth }: BodyPlanOptions): BodyPlan {
   const root: Draft = { index: 0, children: new Map(), volatile: false };
   let size = 1;
   const draft = (path: JsonPath): Draft => {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { readPath, type JsonPath } from "../domain/json.ts";
-import { defaults } from "../domain/limits.ts";
+import { fixed } from "../domain/limits.ts";
 import type { ParsedBody, UnreadableBody, UnreadableCause } from "../parse/parse-body.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Authenticated } from "../verify/scheme.ts";
@@ -128,7 +128,7 @@ function readField(source: FieldSource, { headers, body }: ReadDelivery): Field 
 
 function checkText(text: string): Field {
   if (text.trim() === "") return { problem: "blank" };
-  if (Buffer.byteLength(text) > defaults.eventIdBytes) return { problem: "too_long" };
+  if (Buffer.byteLength(text) > fixed.eventIdBytes) return { problem: "too_long" };
   if (text.includes("\0")) return { problem: "nul" };
   return text.isWellFormed() ? { text } : { problem: "lone_surrogate" };
 }

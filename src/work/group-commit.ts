@@ -22,11 +22,16 @@ export interface GroupCommitOptions<Member, Answer> {
   readonly waitingMax: number;
   /** Groups that may run at once. */
   readonly groupsMax: number;
+  /** Longest wait for a group to begin; who waited longer is refused, since its sender has given up or will. */
+  readonly queueMs: number;
+  /** A monotonic reading in milliseconds. */
+  readonly now: () => number;
 }
 
 interface Waiting<Member, Answer> {
   readonly member: Member;
   readonly key: string;
+  readonly sinceMs: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -59,7 +64,7 @@ export class GroupCommit<Member, Answer> {
       );
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ member, key: this.#options.keyOf(member), resolve, reject });
+      this.#queue.push({ member, key: this.#options.keyOf(member), sinceMs: this.#options.now(), resolve, reject });
       this.#schedule();
     });
   }
@@ -80,8 +85,9 @@ export class GroupCommit<Member, Answer> {
   }
 
   async #runGroup(): Promise<void> {
+    this.#refuseOverdue();
     const group = this.#take();
-    if (group.length === 0) return;
+    if (group.length === 0) return this.#wakeIdlers();
     this.#groups += 1;
     for (const { key } of group) this.#running.add(key);
     this.#schedule();
@@ -98,6 +104,16 @@ export class GroupCommit<Member, Answer> {
     } catch (error) {
       return group.map(() => ({ kind: "failed", error }));
     }
+  }
+
+  /** Refuses who waited too long: a lock that others hold is told to all who wait for it, not group by group. */
+  #refuseOverdue(): void {
+    const oldestMs = this.#options.now() - this.#options.queueMs;
+    const overdue = this.#queue.filter(({ sinceMs }) => sinceMs < oldestMs);
+    if (overdue.length === 0) return;
+    this.#queue = this.#queue.filter(({ sinceMs }) => sinceMs >= oldestMs);
+    const message = `Cannot take the delivery: it waited ${this.#options.queueMs} ms for others; send it again later`;
+    for (const { reject } of overdue) reject(new CounterfoilError("OVERLOADED", message));
   }
 
   /** The oldest members whose keys are neither running nor taken in this group. */
@@ -123,6 +139,10 @@ export class GroupCommit<Member, Answer> {
       else deferred.push(waiting);
     }
     if (deferred.length > 0) this.#queue = [...deferred, ...this.#queue];
+    this.#wakeIdlers();
+  }
+
+  #wakeIdlers(): void {
     if (this.waiting > 0) return;
     const idlers = this.#idlers;
     this.#idlers = [];
