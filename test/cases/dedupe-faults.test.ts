@@ -1,0 +1,91 @@
+/**
+ * The store fails once, at every step of receiving in turn, before and after: nothing is acknowledged
+ * that is not kept, nothing is kept by halves, and the sender's next try finds its way.
+ */
+import { expect, test } from "vitest";
+import { type HooksServer, startHooks } from "../support/hooks-server.ts";
+import { payment, placeOrders, rows } from "../support/order-app.ts";
+
+/** What a step may fail with: the codes of SQLite, and an error that nobody has heard of. */
+const faults = [
+  ["SQLITE_FULL", 13],
+  ["SQLITE_IOERR_WRITE", 778],
+  ["SQLITE_BUSY", 5],
+  ["an unknown error", undefined],
+] as const;
+
+/** Fails at one step of the store that was chosen beforehand, once. */
+class FaultyStep {
+  readonly #errcode: number | undefined;
+  #stepsLeft = 0;
+  failed: string | undefined;
+
+  constructor(errcode: number | undefined) {
+    this.#errcode = errcode;
+  }
+
+  arm(step: number): void {
+    this.#stepsLeft = step;
+    this.failed = undefined;
+  }
+
+  readonly probe = (point: string): void => {
+    // A BEGIN that fails has not begun: SQLite takes the lock first.
+    if (this.#stepsLeft === 0 || !point.startsWith("sqlite.") || point === "sqlite.begin:after") return;
+    this.#stepsLeft -= 1;
+    if (this.#stepsLeft > 0) return;
+    this.failed = point;
+    throw Object.assign(new Error("injected"), this.#errcode !== undefined && { errcode: this.#errcode });
+  };
+}
+
+/** What is there of an event: its receipt, its order, its obligation. */
+async function books({ app }: HooksServer, order: string): Promise<readonly unknown[]> {
+  const { reader } = app.runtime.store;
+  const [receipt] = await reader.receipts({ eventId: `evt-${order}` }, { limit: 1 });
+  const [row] = await rows<{ status: string }>(app, `SELECT status FROM orders WHERE id = '${order}'`);
+  const owed = await reader.obligations({ keyPrefix: `${order}/` }, { limit: 2 });
+  return [receipt?.outcome ?? "none", row?.status, owed.length];
+}
+
+const nothing = ["none", "awaiting_payment", 0];
+const held = ["held", "awaiting_payment", 0];
+const all = ["applied", "paid", 1];
+
+test.each(faults)(
+  "%s at any step leaves all of an event or none of it, and a 2xx only with all",
+  async (_name, errcode) => {
+    const step = new FaultyStep(errcode);
+    await using hooks = await startHooks({ probe: step.probe, limits: { lockMs: 10_000 } });
+    const seen: string[] = [];
+    for (let n = 1; ; n += 1) {
+      const order = `order-of-step-${n}`;
+      await placeOrders(hooks.app, order);
+      step.arm(n);
+      const { status } = await hooks.post(payment(`evt-${order}`, order));
+      if (step.failed === undefined) break;
+      const where = `${step.failed}, answered ${status}`;
+      seen.push(step.failed);
+      const kept = await books(hooks, order);
+      expect(status < 300 ? [all, held] : [all, nothing], where).toContainEqual(kept);
+      if (status >= 300) expect(status, where).toBe(errcode === undefined ? 500 : 503);
+
+      const again = await hooks.post(payment(`evt-${order}`, order));
+      const expected =
+        kept[0] === "none" ? '{"outcome":"applied"' : `{"outcome":"duplicate","first":"${String(kept[0])}"`;
+      expect(again.body.toString(), where).toContain(expected);
+      expect(await books(hooks, order), where).toEqual(kept[0] === "held" ? held : all);
+    }
+    const names = new Set(seen.map((point) => point.replace(/^sqlite\.(.*):.*$/, "$1")));
+    expect([...names]).toEqual(
+      expect.arrayContaining([
+        "begin",
+        "receipt.insert",
+        "payload.insert",
+        "attempt.begin",
+        "obligation.insert",
+        "commit",
+      ]),
+    );
+  },
+);
