@@ -1,6 +1,6 @@
+/** The shop example: what the articles leave to the reader, each on the shop's own handlers. */
 import type { App } from "counterfoil";
 import { sampleDelivery, stripe } from "counterfoil/providers";
-/** The shop example: what the articles leave to the reader, each on the shop's own handlers. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTables, cancelOrder, placeOrder, replaceShipment } from "../examples/shop/orders.ts";
 import { temporaryDatabase } from "./support/order-app.ts";
