@@ -58,6 +58,21 @@ export function connectWriter(path: string, options: ConnectOptions): Connection
   });
 }
 
+/**
+ * Copies the whole log into the database and empties it.
+ *
+ * @throws CounterfoilError STORE_BUSY while somebody reads from the log or writes to it.
+ */
+export function emptyLog({ database }: Connection): void {
+  try {
+    const result = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    if (result?.["busy"] === 0) return;
+  } catch (error) {
+    throw storeError(error, "open");
+  }
+  throw new CounterfoilError("STORE_BUSY", "Cannot open: others use the log, which has to be emptied first; try again");
+}
+
 /** Opens a connection that only reads. */
 export function connectReader(path: string): Connection {
   return opened(path, { readOnly: true, timeout: 0 }, (database) => connectionOf(database, { logBytes: 0 }));

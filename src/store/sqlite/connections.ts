@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { CounterfoilError } from "../../domain/errors.ts";
-import { connectReader, connectWriter, type Connection, type ConnectOptions } from "./connection.ts";
+import { connectReader, connectWriter, emptyLog, type Connection, type ConnectOptions } from "./connection.ts";
+import { needsReopen } from "./errors.ts";
 import { assertLocalFile } from "./file-system.ts";
 import { untilFree } from "./until-free.ts";
 
@@ -32,6 +33,8 @@ export class Connections {
   #reader: Opened | undefined;
   /** The file was there once: to create it anew would hide a loss. */
   #existed = false;
+  /** A commit's answer was lost: the log may hold what never reached the disk. */
+  #logDoubtful = false;
 
   constructor(options: FileOptions) {
     this.#options = options;
@@ -49,10 +52,27 @@ export class Connections {
     if (this.#writer) return this.#writer.connection;
     const { allowNetworkFileSystem, fileSystemType } = this.#options;
     if (!this.isMemory && !allowNetworkFileSystem) assertLocalFile(this.path, fileSystemType);
-    const connection = await untilFree(() => connectWriter(this.path, this.#options), deadlineMs);
+    const connection = await untilFree(() => this.#connect(), deadlineMs);
     this.#writer = { connection, file: this.#fileNow() };
     this.#existed = true;
     return connection;
+  }
+
+  /**
+   * After a failed fsync the system may take what it could not write for written: later commits, whose
+   * own fsync succeeds, would stand in the log behind a hole that a crash uncovers. The log is copied
+   * into the database and emptied before anything is added to it.
+   */
+  #connect(): Connection {
+    const connection = connectWriter(this.path, this.#options);
+    try {
+      if (this.#logDoubtful) emptyLog(connection);
+      this.#logDoubtful = false;
+      return connection;
+    } catch (error) {
+      connection.database.close();
+      throw error;
+    }
   }
 
   /** The reading connection. */
@@ -67,6 +87,18 @@ export class Connections {
     const dropped = this.#writer;
     this.#writer = undefined;
     closeQuietly(dropped);
+  }
+
+  /** Drops the writing connection for an error that makes it doubtful; another one changes nothing. */
+  doubtWriter(error: unknown): void {
+    if (!(error instanceof CounterfoilError) || !needsReopen(error.code)) return;
+    this.#logDoubtful ||= error.code === "COMMIT_UNKNOWN";
+    this.dropWriter();
+  }
+
+  /** The same for the reading connection. */
+  doubtReader(error: unknown): void {
+    if (error instanceof CounterfoilError && needsReopen(error.code)) this.dropReader();
   }
 
   dropReader(): void {

@@ -10,9 +10,11 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { getuid } from "node:process";
+import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { commit } from "../conformance/bundle.conformance.ts";
 import { claimedId, receiptDraft } from "../conformance/drafts.conformance.ts";
@@ -85,7 +87,9 @@ function breakLog(path: string, { flags, to }: { readonly flags: string; readonl
   }
 }
 
-test.runIf(process.platform === "linux").for([
+const onLinux = test.runIf(process.platform === "linux");
+
+onLinux.for([
   ["a write that fails", { flags: "r", to: "/dev/null" }],
   ["an fsync that fails", { flags: "w", to: "/dev/null" }],
 ] as const)("%s at COMMIT is COMMIT_UNKNOWN; the store opens anew and the receipt decides", async ([, how]) => {
@@ -102,6 +106,31 @@ test.runIf(process.platform === "linux").for([
   const again = await commit(store, (tx) => tx.claimReceipts([receiptDraft({ eventId: "evt_2" })]));
   expect(["fresh", "known"]).toContain(again[0]?.kind);
   expect(await store.reader.counts()).toMatchObject({ receipts: { applied: 2 } });
+});
+
+onLinux("after a failed fsync nothing is added to a log that may not be on the disk", async () => {
+  const bundle = await sqliteBundle();
+  onTestFinished(bundle.dispose);
+  const { store, other, path } = bundle;
+  await other.close();
+  await claimedId(store, large("large"));
+  let stranger: DatabaseSync | undefined;
+  const failing = commit(store, async (tx) => {
+    await tx.claimReceipts([receiptDraft({ eventId: "lost" })]);
+    breakLog(path, { flags: "w", to: "/dev/null" });
+    // Keeps the log from being emptied by its last connection's end, as another process does.
+    stranger = new DatabaseSync(path);
+    stranger.exec("BEGIN; SELECT count(*) FROM counterfoil_receipts");
+  });
+  await expect(failing).rejects.toMatchObject({ code: "COMMIT_UNKNOWN" });
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(200_000);
+  const blocked = store.transaction((tx) => tx.claimReceipts([receiptDraft()]), { waitMs: 100 });
+  await expect(blocked).rejects.toMatchObject({ code: "STORE_BUSY" });
+  stranger?.exec("COMMIT");
+  await claimedId(store);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(100_000);
+  stranger?.close();
+  expect(await store.reader.receipts({}, { limit: 10 })).toMatchObject([{ eventId: "evt_1" }, { eventId: "large" }]);
 });
 
 test("a file that is no database is STORE_CORRUPT, and is left as it is", async () => {

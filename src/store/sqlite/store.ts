@@ -16,7 +16,7 @@ import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } fr
 import { Checkpoints } from "./checkpoints.ts";
 import type { Connection } from "./connection.ts";
 import { Connections, type FileOptions } from "./connections.ts";
-import { needsReopen, storeError, type Doing } from "./errors.ts";
+import { storeError, type Doing } from "./errors.ts";
 import type { ReadHandle } from "./handle.ts";
 import { assertSchema, knownMigrations, migrateSchema, type Migration } from "./migrations.ts";
 import { SqliteReader } from "./reader.ts";
@@ -143,7 +143,7 @@ export class SqliteStore implements Store {
     try {
       return await run(deadlineMs);
     } catch (error) {
-      if (makesDoubtful(error)) this.#connections.dropWriter();
+      this.#connections.doubtWriter(error);
       throw error;
     } finally {
       release();
@@ -158,10 +158,11 @@ export class SqliteStore implements Store {
         this.#readFrom(await this.#connections.writer(deadlineMs), read),
       );
     }
+    const deadlineMs = performance.now() + patienceMs;
     try {
-      return this.#readFrom(this.#connections.reader(), read);
+      return await untilFree(() => this.#readFrom(this.#connections.reader(), read), deadlineMs);
     } catch (error) {
-      if (makesDoubtful(error)) this.#connections.dropReader();
+      this.#connections.doubtReader(error);
       throw error;
     }
   }
@@ -197,10 +198,6 @@ export class SqliteStore implements Store {
     }
     this.#checked = connection;
   }
-}
-
-function makesDoubtful(error: unknown): boolean {
-  return error instanceof CounterfoilError && needsReopen(error.code);
 }
 
 function control(connection: Connection, definition: Sql, doing: Doing): void {
