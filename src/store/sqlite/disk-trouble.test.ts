@@ -87,9 +87,9 @@ function breakLog(path: string, { flags, to }: { readonly flags: string; readonl
   }
 }
 
-const onLinux = test.runIf(process.platform === "linux");
+const onLinux = process.platform === "linux";
 
-onLinux.for([
+test.runIf(onLinux).for([
   ["a write that fails", { flags: "r", to: "/dev/null" }],
   ["an fsync that fails", { flags: "w", to: "/dev/null" }],
 ] as const)("%s at COMMIT is COMMIT_UNKNOWN; the store opens anew and the receipt decides", async ([, how]) => {
@@ -108,7 +108,7 @@ onLinux.for([
   expect(await store.reader.counts()).toMatchObject({ receipts: { applied: 2 } });
 });
 
-onLinux("after a failed fsync nothing is added to a log that may not be on the disk", async () => {
+test.runIf(onLinux)("after a failed fsync nothing is added to a log that may not be on the disk", async () => {
   const bundle = await sqliteBundle();
   onTestFinished(bundle.dispose);
   const { store, other, path } = bundle;
