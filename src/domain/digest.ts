@@ -20,6 +20,12 @@ export function canonicalJson(value: Json, depth = 0): string {
   if (depth > 128) throw new TypeError("Cannot digest a value: it nests deeper than 128 levels");
   if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item, depth + 1)).join(",")}]`;
   if (typeof value === "object" && value !== null) {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) {
+      throw new TypeError(
+        "Cannot digest a value: it holds an instance of a class, such as a Date; give it as JSON has it",
+      );
+    }
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
     members.sort(([left], [right]) => (left < right ? -1 : 1));
     return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member as Json, depth + 1)}`).join(",")}}`;

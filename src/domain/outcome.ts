@@ -17,6 +17,12 @@ export function isFinal(outcome: Outcome): outcome is FinalOutcome {
 /** The reason of an `ignored` receipt whose type no handler was mapped to; its bytes stay until decided. */
 export const unmappedReason = "unmapped";
 
+/** Why an event is a `conflict`: only the first can be resolved by taking its content. */
+export const conflictReasons = {
+  snapshot: "a snapshot of the same revision is kept with other content",
+  operation: "an operation key is taken by other input",
+} as const;
+
 /** What a handler waits for: a kind of thing and its id, within the tenant. */
 export interface Prerequisite {
   readonly kind: string;

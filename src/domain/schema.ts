@@ -50,9 +50,12 @@ export function check<T>(schema: Schema<T>, value: unknown): Checked<T> {
   return { fits: false, issues: issues.map(({ path }) => `does not fit at "${pathText(path)}"`) };
 }
 
+const segmentsMax = 8;
+
+/** Where a value does not fit. A step may be a key of the sender's choosing: what is no plain name is not repeated. */
 function pathText(path: readonly unknown[] = []): string {
-  return path
+  const steps = path
     .map((step) => (typeof step === "object" && step !== null && "key" in step ? step.key : step))
-    .map(String)
-    .join(".");
+    .map((step) => (/^[A-Za-z_]\w{0,39}$|^\d{1,6}$/.test(String(step)) ? String(step) : "*"));
+  return steps.length > segmentsMax ? `${steps.slice(0, segmentsMax).join(".")}...` : steps.join(".");
 }

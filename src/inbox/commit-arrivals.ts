@@ -6,7 +6,6 @@
  * failed) leaves nothing but its receipt. A member that ends or breaks the transaction, or makes
  * COMMIT fail, sends every member through a run of its own, where it answers for itself alone.
  */
-import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Decision } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
@@ -17,7 +16,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import type { Signals } from "../work/wake.ts";
 import type { Arrival, Received } from "./arrival.ts";
-import { handlerError, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
+import { handlerError, heldBy, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
 import { place, standsAsClaimed } from "./schedule.ts";
 
 type Fates = readonly Fate<Received>[];
@@ -36,7 +35,11 @@ export async function commitArrivals(arrivals: readonly Arrival[], runtime: Runt
 }
 
 async function commitEachAlone(arrivals: readonly Arrival[], runtime: Runtime, error: unknown): Promise<Fates> {
-  runtime.emit({ kind: "group.split", members: arrivals.length, code: errorSummary(error) });
+  runtime.emit({
+    kind: "group.split",
+    members: arrivals.length,
+    code: error instanceof CounterfoilError ? error.code : "INTERNAL",
+  });
   const fates: Fate<Received>[] = [];
   for (const arrival of arrivals) {
     try {
@@ -53,19 +56,11 @@ async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unkno
   if (arrival.reading.kind === "decided" || !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
   const failure = handlerError(error, arrival.reading.event);
   if (arrival.policy !== "hold") return { kind: "failed", error: failure };
-  const decision = heldDecision(runtime, arrival, failure);
+  const decision = heldBy(runtime, arrival.draft, failure);
   const [fate] = await transact(runtime, (tx, signals) =>
     new Group(tx, [{ ...arrival, reading: { kind: "decided", decision } }], { runtime, signals }).run(),
   );
   return fate ?? { kind: "failed", error: failure };
-}
-
-function heldDecision(runtime: Runtime, { draft }: Arrival, error: unknown): Decision {
-  const code = error instanceof CounterfoilError ? error.code : "HANDLER_FAILED";
-  const cause = error instanceof CounterfoilError && error.cause !== undefined ? error.cause : error;
-  const summary = errorSummary(cause);
-  runtime.emit({ kind: "handler.failed", connection: draft.connection, eventId: draft.eventId, code, summary });
-  return { outcome: "held", reason: `${code}: ${summary}` };
 }
 
 /** One group inside its transaction. */
@@ -133,7 +128,7 @@ class Group {
   async #place(arrival: Arrival, id: number, ran: Ran): Promise<Fate<Received>> {
     if (ran.kind === "decided") return this.#keep(arrival, id, ran.decision);
     const error = handlerError(ran.error, { id: arrival.draft.eventId, type: arrival.draft.type });
-    if (arrival.policy === "hold") return this.#keep(arrival, id, heldDecision(this.#runtime, arrival, error));
+    if (arrival.policy === "hold") return this.#keep(arrival, id, heldBy(this.#runtime, arrival.draft, error));
     this.#discarded.push(id);
     return { kind: "failed", error };
   }
@@ -148,7 +143,11 @@ class Group {
         bytesKeptMs: draft.bytesKeptMs,
         rank: reading.kind === "runnable" ? reading.rank : null,
       };
-      const settled = place({ id, version: 1, tries: 0, deadlineAt: null }, decision, placing);
+      const settled = place(
+        { id, version: 1, tries: 0, deadlineAt: null, receivedAt: this.#tx.now },
+        decision,
+        placing,
+      );
       // A parked event is written at once: a later member of this group may be what it waits for.
       if (settled.waitsFor) await this.#tx.settleReceipts([settled]);
       else this.#settled.push(settled);

@@ -1,6 +1,7 @@
 /** Reads a verified delivery: who it is, whose, and what is to be done with it. */
 import { sha256 } from "../domain/digest.ts";
-import { CounterfoilError } from "../domain/errors.ts";
+import { errorSummary } from "../domain/error-summary.ts";
+import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { Event, Handler } from "../domain/handler.ts";
 import { namePart } from "../domain/names.ts";
 import { type Decision, unmappedReason } from "../domain/outcome.ts";
@@ -38,12 +39,23 @@ export function readDelivery(
   return { ...arrivalOf(connection, read, { payload, secretId: verdict.secretId }), policy };
 }
 
-/** Reads the bytes of a stored event again, by the configuration of today. */
-export function readStored(connection: Connection, receipt: Receipt, payload: Payload): Omit<Arrival, "policy"> {
+/** A stored event, read again; without a draft where it cannot even be told any more who it is. */
+export interface StoredReading {
+  readonly draft: ReceiptDraft | null;
+  readonly reading: Reading;
+}
+
+/** Reads the bytes of a stored event again, by the configuration of today. Never throws over its content. */
+export function readStored(connection: Connection, receipt: Receipt, payload: Payload): StoredReading {
   const headers = headersFromRaw((JSON.parse(payload.headers) as [string, string][]).flat());
   const authenticated = authenticatedBy(connection.provider.rules.schemes[0]);
-  const read = readBytes(connection, { headers, bytes: payload.bytes, authenticated });
-  return arrivalOf(connection, read, { payload, secretId: receipt.secretId });
+  try {
+    const read = readBytes(connection, { headers, bytes: payload.bytes, authenticated });
+    return arrivalOf(connection, read, { payload, secretId: receipt.secretId });
+  } catch (error) {
+    if (!hasCode(error, "NO_EVENT_ID")) throw error;
+    return { draft: null, reading: decided("quarantined", "its id cannot be read by the preset of today") };
+  }
 }
 
 interface ReadBytes {
@@ -78,12 +90,12 @@ function arrivalOf(
 ): Omit<Arrival, "policy"> {
   const { identity, body } = read;
   const { rules } = connection.provider;
-  const tenant = tenantOf(connection, identity.account);
+  const tenant = tenantFor(connection, identity.account);
   const draft: ReceiptDraft = {
     connection: connection.id,
     account: identity.account,
     eventId: identity.id,
-    tenant: tenant ?? "",
+    tenant: tenant.name,
     type: identity.type,
     digest: body.digest,
     secretId,
@@ -98,23 +110,39 @@ function arrivalOf(
   return { draft, reading: readingOf(connection, read, tenant) };
 }
 
-function readingOf(connection: Connection, read: ReadBytes, tenant: string | null): Reading {
+interface Tenant {
+  /** `""` where there is none. */
+  readonly name: string;
+  readonly problem: string | null;
+}
+
+/** Asks the configuration, which is the user's code: what it throws concerns this event alone. */
+function tenantFor(connection: Connection, account: string): Tenant {
+  try {
+    const name = tenantOf(connection, account);
+    const known = name !== null && namePart(name) === undefined;
+    return known ? { name, problem: null } : { name: "", problem: "its account belongs to no tenant" };
+  } catch (error) {
+    return { name: "", problem: `its tenant could not be told: ${errorSummary(error)}` };
+  }
+}
+
+function readingOf(connection: Connection, read: ReadBytes, tenant: Tenant): Reading {
   const { identity, body } = read;
   if (identity.kind === "quarantined" || body.kind === "unreadable") {
     return decided("quarantined", identity.kind === "quarantined" ? identity.cause : body.kind);
   }
-  if (tenant === null || namePart(tenant) !== undefined) {
-    return decided("quarantined", "its account belongs to no tenant");
-  }
-  if (connection.mode !== null && identity.mode !== connection.mode) {
-    return decided("ignored", `mode is ${identity.mode ?? "not told"}`);
-  }
+  if (tenant.problem !== null) return decided("quarantined", tenant.problem);
+  if (connection.mode !== null && identity.mode === undefined)
+    return decided("quarantined", "it does not tell its mode");
+  if (connection.mode !== null && identity.mode !== connection.mode)
+    return decided("ignored", `mode is ${identity.mode}`);
   const handler = connection.handlers.get(identity.type);
   if (handler === undefined) return decided("ignored", unmappedReason);
   return runnable(connection, handler, {
     connection: connection.id,
     account: identity.account,
-    tenant,
+    tenant: tenant.name,
     id: identity.id,
     type: identity.type,
     data: identity.data,
@@ -124,12 +152,17 @@ function readingOf(connection: Connection, read: ReadBytes, tenant: string | nul
   });
 }
 
+/** Schemas and orders are the user's code too: an event that they cannot read is kept for the operator. */
 function runnable(connection: Connection, handler: Handler, event: Event): Reading {
-  const accepted = handler.accepts(event.data);
-  if ("problem" in accepted) return decided("quarantined", accepted.problem);
-  const checked = { ...event, data: accepted.data };
-  const rank = connection.releaseBy === null ? null : rankText(connection.releaseBy(checked));
-  return { kind: "runnable", event: checked, handler, rank };
+  try {
+    const accepted = handler.accepts(event.data);
+    if ("problem" in accepted) return decided("quarantined", accepted.problem);
+    const checked = { ...event, data: accepted.data };
+    const rank = connection.releaseBy === null ? null : rankText(connection.releaseBy(checked));
+    return { kind: "runnable", event: checked, handler, rank };
+  } catch (error) {
+    return decided("quarantined", `its data could not be read: ${errorSummary(error)}`);
+  }
 }
 
 /** Numbers as text that sorts like them: offset and padded, so that the store compares bytes. */

@@ -5,17 +5,16 @@
  * The bytes are read again from the store, so that a mended handler, mapping or preset is what decides
  * now. Signatures and times are not checked again: the receipt says that they were right.
  */
-import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
-import { type Decision, isFinal } from "../domain/outcome.ts";
+import { type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { OpenReceipt, ReceiptDraft, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import type { Signals } from "../work/wake.ts";
 import type { Connection } from "./connection.ts";
-import { readStored } from "./read-event.ts";
-import { handlerError, isTransactionTrouble, runHandler } from "./run-handler.ts";
+import { readStored, type StoredReading } from "./read-event.ts";
+import { handlerError, heldBy, isTransactionTrouble, runHandler } from "./run-handler.ts";
 import { place } from "./schedule.ts";
 
 export interface ReapplyContext {
@@ -98,7 +97,7 @@ async function holdBroken(
 ): Promise<Decided> {
   return transact(runtime, async (tx) => {
     const { receipt } = await lock(tx, receiptId, options.version);
-    const decision = held(runtime, receipt, error);
+    const decision = whereFinal(receipt, held(runtime, receipt, error));
     await settle(tx, { receipt, decision, connection: connections.get(receipt.connection), runtime, rank: null });
     await options.also?.(tx, receipt, decision);
     return { receipt, decision };
@@ -144,9 +143,14 @@ async function decide(
   const { runtime } = context;
   const connection = context.connections.get(receipt.connection);
   const stored = connection && payload ? readStored(connection, receipt, payload) : undefined;
-  const decision = await decisionOf(tx, { receipt, stored, force, runtime, signals });
+  const found = stored
+    ? await decisionOf(tx, { receipt, stored, force, runtime, signals })
+    : ({ outcome: "held", reason: "its connection is not configured, or its bytes are gone" } as const);
+  const decision = whereFinal(receipt, found);
   const rank = stored?.reading.kind === "runnable" ? stored.reading.rank : null;
-  const identity = stored && { tenant: stored.draft.tenant, type: stored.draft.type };
+  // Whose an event is never changes once it is known; reading it again may only tell it for the first time.
+  const identity =
+    receipt.tenant === "" && stored?.draft ? { tenant: stored.draft.tenant, type: stored.draft.type } : undefined;
   await settle(tx, { receipt, decision, connection, runtime, rank, ...(identity && { identity }) });
   return { receipt, decision };
 }
@@ -155,30 +159,49 @@ async function decisionOf(
   tx: StoreTx,
   run: {
     readonly receipt: Receipt;
-    readonly stored: ReturnType<typeof readStored> | undefined;
+    readonly stored: StoredReading;
     readonly force: boolean;
     readonly runtime: Runtime;
     readonly signals: Signals;
   },
 ): Promise<Decision> {
   const { receipt, stored, force, runtime, signals } = run;
-  if (stored === undefined) {
-    return { outcome: "held", reason: "its connection is not configured, or its bytes are gone" };
+  const { draft, reading } = stored;
+  if (receipt.outcome === "quarantined" && draft && draft.eventId !== receipt.eventId) return adopt(tx, draft);
+  if (reading.kind === "decided") return reading.decision;
+  if (receipt.tenant !== "" && draft?.tenant !== receipt.tenant) {
+    return { outcome: "quarantined", reason: "its account maps to another tenant than when it was received" };
   }
-  if (receipt.outcome === "quarantined" && stored.draft.eventId !== receipt.eventId) return adopt(tx, stored.draft);
-  if (stored.reading.kind === "decided") return stored.reading.decision;
-  const { event, handler } = stored.reading;
+  const { event, handler } = reading;
   const ran = await runHandler(tx, { event, handler, receiptId: receipt.id, force }, { runtime, signals });
-  if (ran.kind === "decided") return stillApplied(receipt, ran.decision);
-  // What is final owes nothing: a failed run of it is undone and told, and opens nothing again.
-  if (isFinal(receipt.outcome)) throw handlerError(ran.error, event);
+  if (ran.kind === "decided") return ran.decision;
+  // What is final owes nothing: a failed run of it is undone and told.
+  if (!isOpen(receipt)) throw handlerError(ran.error, event);
   return held(runtime, receipt, ran.error);
 }
 
-/** An applied event that its own guards now turn away stays what it is: applied, once. */
-function stillApplied({ outcome, reason }: Receipt, decision: Decision): Decision {
-  const isTurnedAway = decision.outcome === "refused" || decision.outcome === "stale" || decision.outcome === "ignored";
-  return outcome === "applied" && isTurnedAway ? { outcome, reason } : decision;
+/**
+ * What is final stays final. An applied event that its own guards now turn away stays applied; whatever
+ * would open a final event again is undone with a word.
+ */
+function whereFinal(receipt: Receipt, decision: Decision): Decision {
+  if (isOpen(receipt)) return decision;
+  if (!isFinal(decision.outcome) || isUnmapped(decision)) {
+    throw new CounterfoilError(
+      "NOT_ALLOWED",
+      `Cannot reprocess event "${receipt.eventId}": it is ${receipt.outcome} and would become ${decision.outcome} (${decision.reason ?? "no reason"}); it stays as it is`,
+    );
+  }
+  return receipt.outcome === "applied" ? { outcome: "applied", reason: receipt.reason } : decision;
+}
+
+/** Whether something is still to be decided: also for a type that no handler was mapped to. */
+function isOpen(receipt: Receipt): boolean {
+  return !isFinal(receipt.outcome) || isUnmapped(receipt);
+}
+
+function isUnmapped({ outcome, reason }: Pick<Decision, "outcome" | "reason">): boolean {
+  return outcome === "ignored" && reason === unmappedReason;
 }
 
 /**
@@ -207,10 +230,7 @@ function held(runtime: Runtime, receipt: Receipt, error: unknown): Decision {
   if (hasCode(error, ...storeTroubles) || (isTransactionTrouble(error) && !hasCode(error, "TRANSACTION_BROKEN"))) {
     throw error;
   }
-  const { code, cause } = handlerError(error, { id: receipt.eventId, type: receipt.type });
-  const summary = errorSummary(cause ?? error);
-  runtime.emit({ kind: "handler.failed", connection: receipt.connection, eventId: receipt.eventId, code, summary });
-  return { outcome: "held", reason: `${code}: ${summary}` };
+  return heldBy(runtime, receipt, error);
 }
 
 async function settle(

@@ -3,7 +3,7 @@ import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../domain/handler.ts";
 import { namePart } from "../domain/names.ts";
-import type { Decision, Prerequisite } from "../domain/outcome.ts";
+import { conflictReasons, type Decision, type Prerequisite, unmappedReason } from "../domain/outcome.ts";
 import type { StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { runUnit, type Unit } from "../work/unit.ts";
@@ -67,21 +67,22 @@ async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals }: 
       if (verdicts.decision) throw new Decided(verdicts.decision);
       return unit.worst;
     });
-    return { kind: "decided", decision: { outcome: worst, reason: worst === "conflict" ? conflictReason : null } };
+    return {
+      kind: "decided",
+      decision: { outcome: worst, reason: worst === "conflict" ? conflictReasons.snapshot : null },
+    };
   } catch (error) {
     return failed(error);
   }
 }
 
-const conflictReason = "a snapshot of the same revision is kept with other content";
-
 function failed(error: unknown): Ran {
   if (error instanceof Decided) return { kind: "decided", decision: error.decision };
   if (hasCode(error, "SNAPSHOT_CONFLICT")) {
-    return { kind: "decided", decision: { outcome: "conflict", reason: conflictReason } };
+    return { kind: "decided", decision: { outcome: "conflict", reason: conflictReasons.snapshot } };
   }
   if (hasCode(error, "OPERATION_CONFLICT")) {
-    return { kind: "decided", decision: { outcome: "conflict", reason: "an operation key is taken by other input" } };
+    return { kind: "decided", decision: { outcome: "conflict", reason: conflictReasons.operation } };
   }
   if (isTransactionTrouble(error)) throw error;
   return { kind: "failed", error };
@@ -102,6 +103,7 @@ export function isTransactionTrouble(error: unknown): boolean {
 
 /** The error of a handler as its caller sees it: named and coded, its own message kept as the cause only. */
 export function handlerError(error: unknown, event: { readonly id: string; readonly type: string }): CounterfoilError {
+  if (hasCode(error, "HANDLER_FAILED")) return error;
   if (hasCode(error, "HANDLER_UNFINISHED", "TRANSACTION_CONTROL", "TRANSACTION_POISONED", "TRANSACTION_CLOSED")) {
     return error;
   }
@@ -112,6 +114,18 @@ export function handlerError(error: unknown, event: { readonly id: string; reado
       cause: error,
     },
   );
+}
+
+/** What a failed handler leaves its event: held, with the failure described but not quoted. */
+export function heldBy(
+  runtime: Runtime,
+  event: { readonly connection: string; readonly eventId: string; readonly type: string },
+  error: unknown,
+): Decision {
+  const { code, cause } = handlerError(error, { id: event.eventId, type: event.type });
+  const summary = errorSummary(cause ?? error);
+  runtime.emit({ kind: "handler.failed", connection: event.connection, eventId: event.eventId, code, summary });
+  return { outcome: "held", reason: `${code}: ${summary}` };
 }
 
 /** Collects what a handler states; the first statement decides. */
@@ -141,9 +155,17 @@ function contextOf(event: Event, work: WorkContext, verdicts: Verdicts): Handler
       const waitsFor = prerequisite(kind, id);
       return verdicts.decide({ outcome: "parked", reason: `waits for ${kind}`, waitsFor }, "waitFor");
     },
-    refuse: (reason) => verdicts.decide({ outcome: "refused", reason: String(reason) }, "refuse"),
-    ignore: (reason) => verdicts.decide({ outcome: "ignored", reason: String(reason) }, "ignore"),
+    refuse: (reason) => verdicts.decide({ outcome: "refused", reason: reasonText(reason) }, "refuse"),
+    ignore: (reason) => verdicts.decide({ outcome: "ignored", reason: reasonText(reason) }, "ignore"),
   };
+}
+
+const reasonLengthMax = 512;
+
+/** A handler's reason, bounded, and never mistaken for the engine's own word. */
+function reasonText(reason: unknown): string {
+  const text = String(reason).slice(0, reasonLengthMax);
+  return text === unmappedReason ? `${text}, says the handler` : text;
 }
 
 function prerequisite(kind: string, id: string): Prerequisite {

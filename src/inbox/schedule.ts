@@ -1,4 +1,5 @@
 /** Where a decision leaves its receipt: when it is tried again, whose it becomes, how long its bytes stay. */
+import { backoffMs } from "../domain/backoff.ts";
 import type { Instant } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
 import { type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
@@ -16,7 +17,7 @@ export interface Placing {
 }
 
 /** What is known of a receipt before the decision; a fresh one has version 1 and no tries. */
-export type Before = Pick<Receipt, "id" | "version" | "tries" | "deadlineAt">;
+export type Before = Pick<Receipt, "id" | "version" | "tries" | "deadlineAt" | "receivedAt">;
 
 /** Turns a decision into the row that the store writes. */
 export function place(before: Before, decision: Decision, placing: Placing): SettledReceipt {
@@ -27,13 +28,13 @@ export function place(before: Before, decision: Decision, placing: Placing): Set
     version: before.version,
     tries,
     rank: placing.rank,
-    ...when(decision, { tries, deadlineAt: before.deadlineAt }, placing),
+    ...when(decision, { ...before, tries }, placing),
   };
 }
 
 function when(
   decision: Decision,
-  { tries, deadlineAt }: { readonly tries: number; readonly deadlineAt: Instant | null },
+  { tries, deadlineAt, receivedAt }: Before,
   { now, limits, random, bytesKeptMs }: Placing,
 ): Pick<SettledReceipt, "dueAt" | "deadlineAt" | "bytesExpireAt"> {
   const operators = { dueAt: null, deadlineAt: null, bytesExpireAt: null };
@@ -44,7 +45,7 @@ function when(
         : { ...operators, dueAt: now + heldDelayMs(tries, limits, random) };
     case "parked":
       return {
-        dueAt: now + limits.parkedRetryMs,
+        dueAt: now + parkedDelayMs(now - receivedAt, limits, random),
         deadlineAt: deadlineAt ?? now + limits.parkedDeadlineMs,
         bytesExpireAt: null,
       };
@@ -71,9 +72,16 @@ function expiry(now: Instant, keptMs: number): Instant | "now" {
   return keptMs === 0 ? "now" : now + keptMs;
 }
 
-function heldDelayMs(tries: number, { heldFirstMs, heldMaxMs }: Limits, random: Random): number {
-  const ceiling = Math.min(heldMaxMs, heldFirstMs * 2 ** Math.min(tries - 1, 30));
-  return Math.round(heldFirstMs + random() * (ceiling - heldFirstMs));
+function heldDelayMs(tries: number, { heldFirstMs: firstMs, heldMaxMs: maxMs }: Limits, random: Random): number {
+  return backoffMs(tries, { firstMs, maxMs, random });
+}
+
+const parkedMaxMs = 3_600_000;
+
+/** An arrival is what releases a parked event; without one it is tried the less often the longer it has waited. */
+function parkedDelayMs(waitedMs: number, { parkedRetryMs }: Limits, random: Random): number {
+  const delayMs = Math.max(parkedRetryMs, Math.min(waitedMs / 2, parkedMaxMs));
+  return Math.round(delayMs * (1 + random() / 4));
 }
 
 /** Whether the row that `claimReceipts` wrote says the same already. */

@@ -1,4 +1,4 @@
-import { type Decision, isFinal } from "../domain/outcome.ts";
+import { conflictReasons, type Decision, isFinal } from "../domain/outcome.ts";
 import { place } from "../inbox/schedule.ts";
 import { auditTarget } from "../store/audit-target.ts";
 import { transact } from "../work/transact.ts";
@@ -19,6 +19,11 @@ export async function resolve(acting: Acting, request: ReceiptAction, choice: Re
   if (isFinal(outcome)) return { changed: false, says: `It is ${outcome} already` };
   if (choice === "keep") return keep(acting, facts, request.why);
   if (outcome !== "conflict") throw facts.refuse(`it is ${outcome}, not in conflict; apply runs its handler`);
+  if (facts.receipt.reason === conflictReasons.operation) {
+    throw facts.refuse(
+      "an operation key is taken by other input, which no content can change; keep it, or mend the key and apply it",
+    );
+  }
   return runAgain(acting, facts, { action: "resolve take", why: request.why, force: true });
 }
 

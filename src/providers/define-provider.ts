@@ -2,9 +2,9 @@ import type { Handle, Handler } from "../domain/handler.ts";
 import { defaults } from "../domain/limits.ts";
 import { check, type Schema } from "../domain/schema.ts";
 import { bodyPlan } from "../parse/body-plan.ts";
-import type { Scheme } from "../verify/scheme.ts";
+import { authenticatedBy, type Scheme } from "../verify/scheme.ts";
 import { identityPaths } from "./identify.ts";
-import type { ProviderRules, ProviderSpec } from "./provider-spec.ts";
+import type { FieldSource, ProviderRules, ProviderSpec } from "./provider-spec.ts";
 import type { EventMap, Provider } from "./provider.ts";
 
 /**
@@ -68,7 +68,21 @@ function problemOf(rules: ProviderRules): string | undefined {
     const value = rules[field];
     if (!Number.isSafeInteger(value) || value < 0) return `${field} is ${value}; it must be a whole number from 0`;
   }
-  return rules.schemes.map(schemeProblem).find((problem) => problem !== undefined);
+  return accountProblem(rules) ?? rules.schemes.map(schemeProblem).find((problem) => problem !== undefined);
+}
+
+/** An account names whose data an event is: where something is signed, it has to be among it. */
+function accountProblem({ schemes, identity: { account = [] } }: ProviderRules): string | undefined {
+  for (const scheme of schemes) {
+    if (scheme.kind === "token") continue;
+    const signed = authenticatedBy(scheme);
+    const isSigned = (source: FieldSource): boolean =>
+      source.from === "fixed" ||
+      (source.from === "body" ? signed.body : signed.headers.includes(source.name.toLowerCase()));
+    if (!account.every(isSigned))
+      return "its account stands where the signature does not reach; anyone could change it";
+  }
+  return undefined;
 }
 
 function schemeProblem(scheme: Scheme): string | undefined {

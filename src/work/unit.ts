@@ -115,6 +115,11 @@ export class Unit implements WorkContext {
 
   async #snapshot<State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> {
     const { scope, force = false } = this.#options;
+    if (scope.connection === "") {
+      throw new TypeError(
+        `Cannot apply snapshot of ${resource.kind}: snapshots are kept for a connection; name it in app.transaction`,
+      );
+    }
     const state = "state" in input ? fitting(resource, input.state) : undefined;
     const revision = revisionText(input.revision);
     const content = state === undefined ? null : canonicalJson(state as Json);

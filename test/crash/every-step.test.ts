@@ -144,6 +144,7 @@ async function firstLife({
   }
   const { signal, code } = await child.ended;
   if (killAt === 0) expect(code).toBe(0);
-  else if (points === 0) expect(signal, child.output).toBe("SIGKILL");
+  // Loops run by time, so that a life may be over before its step has come.
+  else expect(signal === "SIGKILL" || code === 0, child.output).toBe(true);
   return { ...(status !== undefined && { status }), points };
 }

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { GroupCommit, type GroupCommitOptions } from "./group-commit.ts";
+
+function groups(options: Partial<GroupCommitOptions<string, string>> = {}) {
+  const committed: string[][] = [];
+  const group = new GroupCommit<string, string>({
+    commit: async (members) => {
+      committed.push([...members]);
+      return members.map((member) => ({ kind: "answered", answer: member }));
+    },
+    keyOf: (member) => member.slice(0, 1),
+    membersMax: 3,
+    waitingMax: 8,
+    groupsMax: 1,
+    queueMs: 1_000,
+    now: () => 0,
+    ...options,
+  });
+  return { group, committed };
+}
+
+test("members of one turn share a commit, up to its size, in their order", async () => {
+  const { group, committed } = groups();
+  expect(await Promise.all(["a", "b", "c", "d"].map((member) => group.submit(member)))).toEqual(["a", "b", "c", "d"]);
+  expect(committed).toEqual([["a", "b", "c"], ["d"]]);
+});
+
+test("members with one key never share a commit, and keep their order", async () => {
+  const { group, committed } = groups();
+  await Promise.all(["a1", "a2", "b", "a3"].map((member) => group.submit(member)));
+  expect(committed).toEqual([["a1", "b"], ["a2"], ["a3"]]);
+});
+
+test("one too many is refused at once, and room comes back", async () => {
+  const { group } = groups({ waitingMax: 2 });
+  const first = [group.submit("a"), group.submit("b")];
+  await expect(group.submit("c")).rejects.toMatchObject({ code: "OVERLOADED" });
+  await Promise.all(first);
+  expect(await group.submit("c")).toBe("c");
+});
+
+test("a failed commit fails each of its members and nobody else", async () => {
+  let run = 0;
+  const { group } = groups({
+    membersMax: 1,
+    commit: async ([member]) => {
+      run += 1;
+      if (run === 1) throw new Error("the first");
+      return [{ kind: "answered", answer: String(member) }];
+    },
+  });
+  const [first, second] = await Promise.allSettled([group.submit("a"), group.submit("b")]);
+  expect([first?.status, second?.status]).toEqual(["rejected", "fulfilled"]);
+});
+
+test("a deferred member heads the next group", async () => {
+  const committed: string[][] = [];
+  const { group } = groups({
+    commit: async (members) => {
+      committed.push([...members]);
+      return members.map((member, index) =>
+        index === 0 ? { kind: "answered", answer: member } : { kind: "deferred" },
+      );
+    },
+  });
+  await Promise.all(["a", "b", "c"].map((member) => group.submit(member)));
+  expect(committed).toEqual([["a", "b", "c"], ["b", "c"], ["c"]]);
+});
+
+test("who waited too long is refused before the next group begins", async () => {
+  let nowMs = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { group, committed } = groups({
+    membersMax: 1,
+    now: () => nowMs,
+    commit: async (members) => {
+      committed.push([...members]);
+      await promise;
+      return members.map((member) => ({ kind: "answered", answer: member }));
+    },
+  });
+  const first = group.submit("a");
+  const second = group.submit("b");
+  await new Promise((turn) => void setImmediate(turn));
+  nowMs = 1_001;
+  const third = group.submit("c");
+  resolve();
+  await expect(second).rejects.toMatchObject({ code: "OVERLOADED" });
+  expect(await Promise.all([first, third])).toEqual(["a", "c"]);
+  expect(committed).toEqual([["a"], ["c"]]);
+  await group.idle();
+});
