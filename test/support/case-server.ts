@@ -1,6 +1,6 @@
 /** An application of a test's own connections and tables, receiving on a real port over a database of its own. */
 import { type App, type AppOptions, defineApp, type TelemetryEvent } from "counterfoil";
-import { generic, signDelivery, type SignedDelivery } from "counterfoil/providers";
+import type { SignedDelivery } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
 import { onTestFinished } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -9,28 +9,7 @@ import type { ReceiptFilter } from "../../src/store/reader.ts";
 import { rawExchange } from "../../src/testing/raw-http.ts";
 import { rows, temporaryDatabase } from "./order-app.ts";
 
-export const caseSecret = "a secret of the cases";
-
-/** Signs its bodies and nothing else; id, type and account stand in the body. */
-export const sender = generic({
-  name: "sender",
-  signature: { kind: "hmac", header: "x-signature" },
-  identity: {
-    id: { from: "body", path: ["id"] },
-    type: { from: "body", path: ["type"] },
-    account: [{ from: "body", path: ["account"] }],
-  },
-  data: ["data"],
-  retries: true,
-});
-
-/** Signs its bodies too, but its event ids travel in a header that no signature covers. */
-export const careless = generic({
-  name: "careless",
-  signature: { kind: "hmac", header: "x-signature" },
-  identity: { id: { from: "header", name: "x-id" }, type: { from: "body", path: ["type"] } },
-  data: ["data"],
-});
+export { careless, caseSecret, sender, signedBytes, signedEvent } from "./case-delivery.ts";
 
 export interface CaseOptions extends Partial<Omit<AppOptions, "store" | "testing" | "telemetry">> {
   readonly clock?: Clock;
@@ -109,14 +88,4 @@ function temporaryPath(): string {
 async function post(port: number, connection: string, { headers, body }: SignedDelivery): Promise<Told> {
   const answer = await rawExchange(port, { path: `/hooks/${connection}`, headers: Object.entries(headers), body });
   return { status: answer.status, ...(JSON.parse(answer.body.toString()) as object) };
-}
-
-/** Bytes signed as they are. */
-export function signedBytes(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): SignedDelivery {
-  return signDelivery(sender.rules, caseSecret, { body: Buffer.from(body), timestampMs: 0, headers });
-}
-
-/** An event of the type "changed" unless said otherwise, signed. */
-export function signedEvent(id: string, data: object = {}, more: object = {}): SignedDelivery {
-  return signedBytes(JSON.stringify({ id, type: "changed", ...more, data }));
 }
