@@ -74,6 +74,21 @@ describe("a loop", () => {
     await loop.stop();
   });
 
+  test("that is poked all the time still runs by its timer", async () => {
+    const { clock, loop, runs } = kit();
+    loop.start();
+    await turns();
+    for (let n = 0; n < 10; n += 1) {
+      clock.advance(300);
+      loop.poke();
+      await turns();
+    }
+    // 3 s of pokes, each less than an interval after the last one, and a timer that is due every second.
+    expect(runs.filter((run) => run === "timer").length).toBeGreaterThanOrEqual(3);
+    await loop.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   test("runs again at once while there is more", async () => {
     let left = 5;
     const { loop, runs } = kit(async () => (left -= 1) > 0);

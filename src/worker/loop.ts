@@ -13,7 +13,7 @@ export interface LoopOptions {
   readonly runtime: Pick<Runtime, "clock" | "limits" | "random" | "emit">;
   /** Longest time between two runs, give or take the jitter. */
   readonly everyMs: number;
-  /** Does what there is to do; gives whether there may be more at once. `byTimer` is false after a poke. */
+  /** Does what there is to do; gives whether there may be more at once. `byTimer` is false where only a poke asked. */
   readonly run: (byTimer: boolean) => Promise<boolean>;
 }
 
@@ -25,10 +25,13 @@ export class Loop {
   #cancel: () => void = () => undefined;
   #running: Promise<boolean> | undefined;
   #tickedAtMs: number;
+  /** When the timer's next run is due. Pokes leave it where it is, or a loop poked often would never look. */
+  #dueAtMs: number;
 
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#tickedAtMs = options.runtime.clock.monotonicMs();
+    this.#dueAtMs = this.#tickedAtMs;
   }
 
   get name(): string {
@@ -86,32 +89,33 @@ export class Loop {
 
   /** Never rejects. */
   async #run(byTimer: boolean): Promise<boolean> {
-    const { runtime, run } = this.#options;
+    const { runtime, everyMs, run } = this.#options;
+    const due = byTimer || runtime.clock.monotonicMs() >= this.#dueAtMs;
     this.#cancel();
     this.#poked = false;
     let more = false;
     try {
-      more = await run(byTimer);
+      more = await run(due);
       this.#well();
     } catch (error) {
       this.#ill(error);
     }
     this.#tickedAtMs = runtime.clock.monotonicMs();
+    if (due) this.#dueAtMs = this.#tickedAtMs + everyMs * (0.75 + runtime.random() / 2);
     this.#running = undefined;
     if (this.#on) this.#next(more);
     return more;
   }
 
   #next(more: boolean): void {
-    const { runtime, everyMs } = this.#options;
-    const { random, limits } = runtime;
+    const { clock, random, limits } = this.#options.runtime;
     if (this.#failures > 0) {
       // Soon enough that leases can still be renewed once the trouble is over.
       const bounds = { firstMs: limits.pollMs, maxMs: Math.max(limits.pollMs, limits.heartbeatMs) };
       return this.#later(backoffMs(this.#failures, { ...bounds, random }));
     }
     if (more || this.#poked) return this.#soon(false);
-    this.#later(everyMs * (0.75 + random() / 2));
+    this.#later(Math.max(0, this.#dueAtMs - clock.monotonicMs()));
   }
 
   #well(): void {

@@ -31,6 +31,36 @@ test("a store that is away for a while is told once, and work goes on by itself 
   expect(desk.events.filter((event) => event.kind === "loop.recovered" && event.loop === "dispatch")).toHaveLength(1);
 });
 
+test("calls that keep ending do not keep a worker from looking for what another process owed", async () => {
+  await using office = await openOffice();
+  const answered = { kind: "answered", reached: "yes", phase: "complete", headers: {}, truncated: false } as const;
+  let begun = 0;
+  const desk = await office.desk({
+    call: () => {
+      begun += 1;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      office.clock.timer(begun * 200, resolve);
+      return promise.then(() => ({ ...answered, status: 200, body: new TextEncoder().encode('{"id":"s-1"}') }));
+    },
+  });
+  for (let n = 0; n < 15; n += 1) await desk.owe(`order-${n}`);
+  desk.worker.start();
+  await eventually(() => begun === 15);
+  // Its commit wakes nobody here, as that of a receiver in a process of its own.
+  const receiver = await office.desk();
+  await receiver.owe("late");
+  const ended = (): number => desk.kinds().filter((kind) => kind === "attempt.ended").length;
+  const turnEnded = (): boolean => desk.worker.health().lastTickMs["dispatch"] === 0;
+  for (let n = 1; n <= 8; n += 1) {
+    office.clock.advance(200);
+    await eventually(() => ended() === n && turnEnded());
+  }
+  // 1.6 s, and not once as much as an interval without an end.
+  expect(begun).toBe(16);
+  office.clock.advance(16 * 200);
+  await eventually(() => ended() === 16);
+});
+
 test("an inbox that throws is told once and stops nothing else", async () => {
   await using office = await openOffice();
   let runs = 0;
