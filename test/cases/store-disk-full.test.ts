@@ -48,8 +48,9 @@ test("a full disk is answered 503, holds the worker back, and loses nothing once
   const carrier = await startFakeProvider();
   const clock = new VirtualClock({ wallMs: Date.now() });
   const { app } = stack.use(await openApp(orderApp(path, { carrier: carrier.url, clock })));
-  // Closed before the application stops, so that a call still out does not hold it up.
+  // Whatever becomes of the test: neither a call that is still out nor a full disk may hold up the stop.
   stack.defer(() => carrier.close());
+  stack.defer(() => rmSync(ballast, { force: true }));
   const { reader } = app.runtime.store;
   const events: TelemetryEvent[] = [];
   app.subscribe((event) => void events.push(event));
