@@ -79,6 +79,7 @@ export type Attention =
 /** Reads for operators. Each is short and bounded; none sees an open transaction. */
 export interface StoreReader {
   counts(): Promise<Counts>;
+  pausedDestinations(): Promise<Counts["pausedDestinations"]>;
   receipts(filter: ReceiptFilter, page: Page): Promise<readonly Receipt[]>;
   obligations(filter: ObligationFilter, page: Page): Promise<readonly Obligation[]>;
   receipt(id: number): Promise<ReceiptDetail | undefined>;

@@ -200,6 +200,8 @@ export type OwedObligation =
 export interface Lane {
   readonly effect: string;
   readonly destination: string;
+  /** Whether its claims call the destination. Those whose hook is to run do not: they are a lane of their own. */
+  readonly calls: boolean;
 }
 
 /** An obligation under lease, with all that its next step needs. */
@@ -249,7 +251,7 @@ export interface Move {
 export interface ObligationWrites {
   /** Owes a handler's obligations in one call; keys of one call may repeat. */
   owe(drafts: readonly ObligationDraft[]): Promise<readonly OwedObligation[]>;
-  /** Lanes with something due, paused destinations left out. */
+  /** Lanes with something due; those that call a paused destination are left out. */
   dueLanes(): Promise<readonly Lane[]>;
   /** Claims what is due in these lanes, oldest first: raises the fence, takes the lease, writes the attempt. */
   claim(options: {
@@ -270,7 +272,7 @@ export interface ObligationWrites {
   evidence(obligationIds: readonly number[]): Promise<ReadonlyMap<number, StoredAnswer>>;
   /** One obligation, locked in this transaction, by its operation key. */
   lockObligation(tenant: string, operationKey: string): Promise<Obligation | undefined>;
-  /** Pauses or resumes a destination; a paused one is never claimed. */
+  /** Pauses or resumes a destination; calls to a paused one are never claimed, hooks of it are. */
   pauseDestination(destination: string, reason: string | null): Promise<void>;
 }
 

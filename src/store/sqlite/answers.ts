@@ -22,13 +22,13 @@ export function storeAnswer(
   handle.statement(insertAnswer).run(id, fence, answer.status, answer.body, answer.truncated ? 1 : 0);
 }
 
-/** Primary key of the attempts, newest first. */
+/** Primary key of the attempts, newest first. A hook that ran is no answer of the provider. */
 export const selectEvidence: Sql = sql(
   "answer.evidence",
   `SELECT coalesce(w.status, a.status) AS status, w.body, w.truncated
    FROM counterfoil_attempts AS a
    LEFT JOIN counterfoil_answers AS w ON w.obligation_id = a.obligation_id AND w.fence = a.fence
-   WHERE a.obligation_id = ? AND a.verdict = 'done' ORDER BY a.fence DESC LIMIT 1`,
+   WHERE a.obligation_id = ? AND a.verdict = 'done' AND a.kind <> 'settle' ORDER BY a.fence DESC LIMIT 1`,
 );
 
 /** What the newest attempt that ended `done` was told; an attempt that kept no body still counts. */

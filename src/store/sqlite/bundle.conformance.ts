@@ -17,7 +17,7 @@ export function storeAt(path: string, overrides: Partial<StoreOptions> = {}): Sq
     path,
     clock: new VirtualClock(),
     allowNetworkFileSystem: false,
-    pageBytes: 4096,
+    pageBytes: 2048,
     logBytes: 4 * 1024 * 1024,
     ...overrides,
   });

@@ -13,13 +13,22 @@ import {
 } from "./rows.ts";
 import { sql } from "./statements.ts";
 
-// One seek in counterfoil_obligations_due for each lane, whatever its length: the row found is the
-// lane's earliest. A bound on all three columns; on the first two alone, SQLite would walk the lane.
-const nextLane = sql(
-  "lane.next",
-  `SELECT effect, destination, due_at FROM counterfoil_obligations
-   WHERE due_at IS NOT NULL AND (effect, destination, due_at) > (?, ?, ${Number.MAX_SAFE_INTEGER})
-   ORDER BY effect, destination, due_at LIMIT 1`,
+// Each kind of lane has a partial index of its own, counterfoil_obligations_due and _hooks, which a
+// statement uses only where it repeats the index's condition.
+const kinds = [
+  { calls: true, state: "state <> 'settling'" },
+  { calls: false, state: "state = 'settling'" },
+] as const;
+
+// One seek for each lane, whatever its length: the row found is the lane's earliest. A bound on all
+// three columns; on the first two alone, SQLite would walk the lane.
+const [nextCalls, nextHooks] = kinds.map(({ calls, state }) =>
+  sql(
+    calls ? "lane.next" : "lane.next.hooks",
+    `SELECT effect, destination, due_at FROM counterfoil_obligations
+     WHERE due_at IS NOT NULL AND ${state} AND (effect, destination, due_at) > (?, ?, ${Number.MAX_SAFE_INTEGER})
+     ORDER BY effect, destination, due_at LIMIT 1`,
+  ),
 );
 
 const selectPaused = sql(

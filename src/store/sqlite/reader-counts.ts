@@ -70,7 +70,7 @@ function withRest(counts: Record<string, number>, name: string, total: number): 
   return rest > 0 ? { ...counts, [name]: rest } : counts;
 }
 
-function pausedDestinations(handle: ReadHandle): Counts["pausedDestinations"] {
+export function pausedDestinations(handle: ReadHandle): Counts["pausedDestinations"] {
   return handle.statement(selectPaused).all() as unknown as Counts["pausedDestinations"];
 }
 
@@ -101,6 +101,16 @@ const lateReceipts = sql(
    ORDER BY r.deadline_at LIMIT ?2`,
 );
 
+// Index counterfoil_receipts_due. Nobody applies these: their connection is gone, or every worker is.
+const overdueReceipts = sql(
+  "read.attention-overdue",
+  `SELECT ${receiptColumns}, ${mismatches} AS mismatches FROM counterfoil_receipts AS r INDEXED BY counterfoil_receipts_due
+   WHERE r.due_at IS NOT NULL AND r.due_at <= ?1 ORDER BY r.due_at LIMIT ?2`,
+);
+
+/** An event this long past its due time is the operator's to look at. */
+const overdueMs = 3_600_000;
+
 // Index counterfoil_mismatches_open, whose rows come by receipt.
 const mismatchedReceipts = sql(
   "read.attention-mismatches",
@@ -110,17 +120,42 @@ const mismatchedReceipts = sql(
 );
 
 export function readAttention(handle: ReadHandle, limit: number): Attention[] {
-  const destinations = pausedDestinations(handle).map((paused) => ({ kind: "destination" as const, ...paused }));
-  const obligations = handle
-    .statement(stuckObligations)
-    .all(limit)
-    .map((row) => ({ kind: "obligation" as const, obligation: toObligation(row as unknown as ObligationRow) }));
+  const now = handle.stamp().wallMs;
   const receipts = new Map<number, Attention>();
-  const open = handle.statement(openReceipts).all(limit);
-  const late = handle.statement(lateReceipts).all(handle.stamp().wallMs, limit);
-  for (const row of [...open, ...late, ...handle.statement(mismatchedReceipts).all(limit)]) {
-    const found = row as unknown as ReceiptRow & { readonly mismatches: number };
-    receipts.set(found.id, { kind: "receipt", receipt: toReceipt(found), mismatches: found.mismatches });
+  const found = (rows: readonly unknown[]): Attention[] =>
+    rows.flatMap((each) => {
+      const row = each as ReceiptRow & { readonly mismatches: number };
+      if (receipts.has(row.id)) return [];
+      const attention = { kind: "receipt" as const, receipt: toReceipt(row), mismatches: row.mismatches };
+      receipts.set(row.id, attention);
+      return [attention];
+    });
+  return shared(
+    [
+      pausedDestinations(handle).map((paused) => ({ kind: "destination" as const, ...paused })),
+      handle
+        .statement(stuckObligations)
+        .all(limit)
+        .map((row) => ({ kind: "obligation" as const, obligation: toObligation(row as unknown as ObligationRow) })),
+      found(handle.statement(openReceipts).all(limit)),
+      found(handle.statement(lateReceipts).all(now, limit)),
+      found(handle.statement(overdueReceipts).all(now - overdueMs, limit)),
+      found(handle.statement(mismatchedReceipts).all(limit)),
+    ],
+    limit,
+  );
+}
+
+/** As many of all lists as there is room for: no kind hides another, and what one does not need the others get. */
+function shared<T>(lists: readonly (readonly T[])[], limit: number): T[] {
+  const taken = lists.map(() => 0);
+  const total = lists.reduce((sum, { length }) => sum + length, 0);
+  for (let left = Math.min(limit, total), turn = 0; left > 0; turn += 1) {
+    const at = turn % lists.length;
+    const count = taken[at] ?? 0;
+    if (count >= (lists[at]?.length ?? 0)) continue;
+    taken[at] = count + 1;
+    left -= 1;
   }
-  return [...destinations, ...obligations, ...receipts.values()].slice(0, limit);
+  return lists.flatMap((list, at) => list.slice(0, taken[at]));
 }

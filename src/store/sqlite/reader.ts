@@ -3,7 +3,7 @@ import type { Payload, Receipt } from "../../domain/receipt.ts";
 import type * as Contract from "../reader.ts";
 import type { RefusalFacts } from "../store.ts";
 import type { ReadHandle } from "./handle.ts";
-import { readAttention, readCounts } from "./reader-counts.ts";
+import { pausedDestinations, readAttention, readCounts } from "./reader-counts.ts";
 import { listObligations, readObligation } from "./reader-obligations.ts";
 import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
 import { listRefusals, readSnapshot } from "./reader-records.ts";
@@ -23,6 +23,10 @@ export class SqliteReader implements Contract.StoreReader {
 
   counts(): Promise<Contract.Counts> {
     return this.#read(readCounts);
+  }
+
+  pausedDestinations(): Promise<Contract.Counts["pausedDestinations"]> {
+    return this.#read(pausedDestinations);
   }
 
   receipts(filter: Contract.ReceiptFilter, page: Contract.Page): Promise<readonly Receipt[]> {

@@ -117,7 +117,11 @@ CREATE TABLE counterfoil_obligations (
   UNIQUE (tenant, operation_key)
 ) STRICT;
 
-CREATE INDEX counterfoil_obligations_due ON counterfoil_obligations (effect, destination, due_at) WHERE due_at IS NOT NULL;
+-- What is due, apart for what calls a destination and for what only runs a hook.
+CREATE INDEX counterfoil_obligations_due ON counterfoil_obligations (effect, destination, due_at)
+  WHERE due_at IS NOT NULL AND state <> 'settling';
+CREATE INDEX counterfoil_obligations_hooks ON counterfoil_obligations (effect, destination, due_at)
+  WHERE due_at IS NOT NULL AND state = 'settling';
 CREATE INDEX counterfoil_obligations_leased ON counterfoil_obligations (lease_until) WHERE lease_boot IS NOT NULL;
 CREATE INDEX counterfoil_obligations_open ON counterfoil_obligations (state) WHERE state <> 'done';
 CREATE INDEX counterfoil_obligations_attention ON counterfoil_obligations (id)
