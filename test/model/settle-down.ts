@@ -1,0 +1,138 @@
+/** The end of a run: nothing goes wrong any more, time goes on, and everything must come to an end or before an operator, who then ends it. */
+import { expect } from "vitest";
+import type { Attention } from "../../src/store/reader.ts";
+import { expectNoPayload } from "./expect-no-payload.ts";
+import { release } from "./incidents.ts";
+import { checkInvariants } from "./invariants.ts";
+import { observe } from "./observe.ts";
+import { decideOn } from "./operate.ts";
+import { finalOutcomes, keyOf, snapshotKey } from "./reference.ts";
+import type { World } from "./world.ts";
+
+const minute = 60_000;
+/** Longer than any backoff, deadline, key or step of the wall clock in a plan. */
+const patience = [...Array<number>(12).fill(15_000), ...Array<number>(30).fill(10 * minute)];
+const everything = { limit: 500 };
+
+export async function settleDown(world: World): Promise<void> {
+  await mend(world);
+  await untilSeen(world);
+  // An operator knows the truth, and says it; some things come back once, such as a hook's next obligation.
+  for (let round = 0; round < 4; round += 1) {
+    const attention = await world.reader.attention(everything);
+    if (attention.length === 0) break;
+    for (const item of attention) await clear(world, item);
+    await untilSeen(world);
+  }
+  expect(await world.reader.attention(everything), "what operators could not end").toEqual([]);
+  await checkEnds(world);
+}
+
+async function mend(world: World): Promise<void> {
+  const { carriers, mischief, processes, reference } = world;
+  carriers.mend();
+  mischief.hookFails = false;
+  reference.spoiled.clear();
+  await release(world);
+  for (const process of processes) process.asleep = false;
+  for (const process of processes) await process.work();
+}
+
+/** Lets time pass until whatever is open is on the operator's list. */
+async function untilSeen(world: World): Promise<void> {
+  for (const ms of patience) {
+    observe(world);
+    await checkInvariants(world);
+    if ((await unseen(world)).length === 0) return;
+    await world.pass(ms);
+  }
+  expect(await unseen(world), "open, and not on the operator's list").toEqual([]);
+}
+
+async function unseen({ reader }: World): Promise<readonly string[]> {
+  const attention = await reader.attention(everything);
+  const listed = new Set(
+    attention.map((item) => (item.kind === "destination" ? item.destination : `${item.kind} ${idOf(item)}`)),
+  );
+  const receipts = (await reader.receipts({}, everything)).flatMap(({ id, eventId, outcome }) =>
+    (finalOutcomes as readonly string[]).includes(outcome) || listed.has(`receipt ${id}`)
+      ? []
+      : [`${eventId} is ${outcome}`],
+  );
+  const obligations = (await reader.obligations({}, everything)).flatMap(({ id, operationKey, state, destination }) =>
+    ["done", "cancelled"].includes(state) || listed.has(`obligation ${id}`) || listed.has(destination)
+      ? []
+      : [`${operationKey} is ${state}`],
+  );
+  return [...receipts, ...obligations];
+}
+
+function idOf(item: Exclude<Attention, { readonly kind: "destination" }>): number {
+  return item.kind === "receipt" ? item.receipt.id : item.obligation.id;
+}
+
+async function clear(world: World, item: Attention): Promise<void> {
+  const process = world.processes[0]!;
+  const operator = process.app.operator({ who: "ada" });
+  switch (item.kind) {
+    case "destination":
+      await operator.resume(item);
+      return;
+    case "receipt":
+      if (item.mismatches > 0) await decideOn(process, world, { receipt: item.receipt, verb: "acknowledge" });
+      else await decideOn(process, world, { receipt: item.receipt, verb: "keep" });
+      return;
+    case "obligation": {
+      const { tenant, operationKey } = item.obligation;
+      const ref = `${tenant}/${operationKey}`;
+      const [id] = world.carriers.effects(ref);
+      const operation = world.provider.operation(ref);
+      operation.actions += 1;
+      if (id === undefined && item.obligation.state !== "settling") {
+        world.provider.force(ref);
+        await operator.renewKey({ tenant, operationKey, confirm: true });
+      } else {
+        operation.said = true;
+        await operator.done({ tenant, operationKey, evidence: "seen at the provider", answer: { id: id ?? "said" } });
+      }
+      return;
+    }
+    default:
+      throw new Error(`Bug: nobody can end ${JSON.stringify(item satisfies never)}`);
+  }
+}
+
+async function checkEnds({ reader, reference, carriers, provider, processes, telemetry }: World): Promise<void> {
+  expect(
+    processes.flatMap(({ flights }) => flights),
+    "calls under way",
+  ).toEqual([]);
+  for (const { tenant, operationKey, state, effect } of await reader.obligations({}, everything)) {
+    const ref = `${tenant}/${operationKey}`;
+    const { said, forced } = provider.operation(ref);
+    if (state !== "done" || said || forced > 0) continue;
+    expect(carriers.effects(ref).length, `effects of ${ref} by ${effect}`).toBe(1);
+  }
+  for (const { id, ...receipt } of await reader.receipts({}, everything)) {
+    const known = reference.receipts.get(keyOf(receipt, receipt.eventId));
+    const payload = await reader.payload(id);
+    expect(new TextDecoder().decode(payload?.bytes), `bytes of ${receipt.eventId}`).toBe(known?.body);
+    expectNoPayload((await reader.receipt(id))?.audit, `audit of ${receipt.eventId}`);
+  }
+  expectNoPayload(await reader.refusals(everything), "refusals");
+  checkOrderFree(reference);
+  telemetry.counts["lookup absent, then sent again"] += provider.sentAfterAbsent;
+}
+
+/** What is kept is the newest of what was taken, whatever order it came in; which of two that tie is the reference's. */
+function checkOrderFree({ receipts, snapshots }: World["reference"]): void {
+  const newest = new Map<string, number>();
+  for (const { scope, fact, outcome } of receipts.values()) {
+    if (fact.type !== "customer.changed" || outcome === "resolved" || scope.tenant === null) continue;
+    const key = snapshotKey(scope, fact.customer);
+    newest.set(key, Math.max(newest.get(key) ?? 0, fact.revision));
+  }
+  for (const [key, revision] of newest) {
+    expect(snapshots.get(key)?.revision, `revision of ${key}`).toBeGreaterThanOrEqual(revision);
+  }
+}

@@ -1,0 +1,158 @@
+/** One machine with two processes on one database file, its providers, and the reference beside them. */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sqlite } from "counterfoil/sqlite";
+import type { ObligationDetail, StoreReader } from "../../src/store/reader.ts";
+import { seededRandom } from "../../src/testing/random.ts";
+import { Activity } from "./activity.ts";
+import { Carriers, keyLifetimeMs } from "./carriers.ts";
+import { Machine } from "./machine.ts";
+import { Process } from "./process.ts";
+import { ReferenceProvider } from "./reference-provider.ts";
+import { Reference } from "./reference.ts";
+import { createTables, type Mischief, shop, type Shop } from "./shop.ts";
+import type { Telemetry } from "./telemetry.ts";
+
+/** Nothing here ends in a power cut, so that a file in memory is as good and spares the disk. */
+const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+/** Between two turns of a process whose calls hang: often enough that it renews its leases. */
+const turnMs = 4_000;
+
+export interface WorldOptions {
+  /** Seed of the processes' own chance. */
+  readonly chance: number;
+  readonly telemetry: Telemetry;
+}
+
+export class World implements AsyncDisposable {
+  readonly machine: Machine;
+  readonly carriers: Carriers;
+  readonly provider: ReferenceProvider;
+  readonly telemetry: Telemetry;
+  readonly activity: Activity = new Activity();
+  readonly reference: Reference = new Reference();
+  /** Obligations as they were seen last. */
+  readonly seen: Map<number, ObligationDetail> = new Map();
+  readonly mischief: Mischief = { spoiled: this.reference.spoiled, hookFails: false };
+  /** Looks on, and never works. */
+  readonly observer: Shop;
+  readonly #random: () => number;
+  readonly #folder: string = mkdtempSync(join(parent, "counterfoil-model-"));
+  #processes: readonly Process[] = [];
+  #started = 0;
+
+  constructor(
+    { chance, telemetry }: WorldOptions,
+    parts: { readonly machine: Machine; readonly carriers: Carriers; readonly provider: ReferenceProvider },
+  ) {
+    this.machine = parts.machine;
+    this.carriers = parts.carriers;
+    this.provider = parts.provider;
+    this.telemetry = telemetry;
+    this.#random = seededRandom(chance).next;
+    const { clock } = this.machine;
+    this.observer = shop({
+      ...this.#surroundings,
+      store: sqlite(this.#file, { clock }),
+      clock,
+      probe: () => undefined,
+    });
+  }
+
+  static async start(options: WorldOptions): Promise<World> {
+    const machine = new Machine();
+    const provider = new ReferenceProvider({ keyLifetimeMs });
+    const carriers = await Carriers.start({ reference: provider, nowMs: () => machine.trueMs() });
+    const world = new World(options, { machine, carriers, provider });
+    await createTables(world.observer.app);
+    await world.#start();
+    return world;
+  }
+
+  get reader(): StoreReader {
+    return this.observer.app.runtime.store.reader;
+  }
+
+  get processes(): readonly Process[] {
+    return this.#processes;
+  }
+
+  /** The process at this place, or the other where it is asleep: one is always awake. */
+  awake(place: number): Process {
+    const awake = [this.#processes[place], this.#processes[1 - place]].find((process) => process?.asleep === false);
+    if (!awake) throw new Error("Bug: both processes are asleep");
+    return awake;
+  }
+
+  /** Stops a process, unless the other is stopped already. */
+  fallAsleep(process: Process): void {
+    process.asleep = this.#processes.every(({ asleep }) => !asleep);
+  }
+
+  /** Time goes on, and who is awake works. */
+  async pass(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0;) {
+      const awake = this.#processes.filter(({ asleep }) => !asleep);
+      const passedMs = awake.some(({ flights }) => flights.length > 0) ? Math.min(leftMs, turnMs) : leftMs;
+      this.machine.skip(passedMs);
+      leftMs -= passedMs;
+      for (const process of awake) await process.work();
+    }
+  }
+
+  /** A process dies; another one takes its place. */
+  async crash(process: Process): Promise<void> {
+    await process.crash();
+    const next = await this.#startProcess();
+    this.#processes = this.#processes.map((each) => (each === process ? next : each));
+  }
+
+  /** The power goes and comes back. */
+  async reboot(downMs: number): Promise<void> {
+    if (!this.machine.reboot(downMs)) return;
+    for (const process of this.#processes) await process.crash();
+    await this.#start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const process of this.#processes) await process.crash();
+    await this.observer.app.stop();
+    await this.carriers[Symbol.asyncDispose]();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #file(): string {
+    return join(this.#folder, "shop.db");
+  }
+
+  get #surroundings() {
+    return {
+      random: this.#random,
+      emit: (event: Parameters<Telemetry["hear"]>[0]) => {
+        this.activity.note();
+        this.telemetry.hear(event);
+      },
+      mischief: this.mischief,
+      urls: this.carriers.urls,
+    };
+  }
+
+  async #start(): Promise<void> {
+    this.#processes = [await this.#startProcess(), await this.#startProcess()];
+  }
+
+  #startProcess(): Promise<Process> {
+    this.#started += 1;
+    const { activity, carriers } = this;
+    return Process.start({
+      ...this.#surroundings,
+      name: `process-${this.#started}`,
+      file: this.#file,
+      machine: this.machine.clock,
+      activity,
+      held: () => carriers.held,
+    });
+  }
+}
