@@ -32,7 +32,7 @@ export async function obligationReport(
     throw notFound(obligationName(tenant, operationKey), "no operation has this key; list the obligations");
   }
   const { obligation, lease } = detail;
-  const { pausedDestinations } = await reader.counts();
+  const pausedDestinations = await reader.pausedDestinations();
   const key = keyStanding(obligation, runtime, presentStamp(runtime));
   const canLookUp = runtime.effects.get(obligation.effect)?.lookup !== undefined;
   const paused = pausedDestinations.some(({ destination }) => destination === obligation.destination);

@@ -11,7 +11,7 @@ export interface ResumeAction {
 /** Lets a destination be called again, after its credentials were put right. */
 export async function resume(acting: Acting, { destination, why }: ResumeAction): Promise<Acted> {
   const { runtime, who } = acting;
-  const { pausedDestinations } = await runtime.store.reader.counts();
+  const pausedDestinations = await runtime.store.reader.pausedDestinations();
   const paused = pausedDestinations.find((one) => one.destination === destination);
   if (paused === undefined) return { changed: false, says: "It is not paused" };
   await transact(runtime, async (tx, signals) => {

@@ -151,7 +151,19 @@ export function exerciseReading(make: MakeBundle): void {
           "https://paused.example",
         ].toSorted(),
       );
-      expect(await store.reader.attention({ limit: 3 })).toHaveLength(3);
+      const few = await store.reader.attention({ limit: 3 });
+      expect(few.map(({ kind }) => kind).toSorted()).toEqual(["destination", "obligation", "receipt"]);
+    });
+
+    test("what is long due and applied by nobody needs an operator", async () => {
+      const { store, clock } = bundle();
+      const id = await claimedId(store);
+      const now = await commit(store, async (tx) => tx.now);
+      await commit(store, (tx) => tx.settleReceipts([settledReceipt({ id, outcome: "held", dueAt: now })]));
+      clock.advance(3_599_000);
+      expect(await store.reader.attention(all)).toEqual([]);
+      clock.advance(1_000);
+      expect(await store.reader.attention(all)).toMatchObject([{ kind: "receipt", receipt: { id } }]);
     });
 
     test("audit entries are found at what they are about, in order, with the store's instant", async () => {
