@@ -1,8 +1,8 @@
-import { signDelivery } from "counterfoil/providers";
 /**
  * The eight assertions of "Handle duplicate project webhooks with one SQLite transaction", on the
  * product: real signed deliveries through `receive()`, on a file, in the example's own application.
  */
+import { signDelivery } from "counterfoil/providers";
 import { expect, test } from "vitest";
 import { createTables, projectsApp, tracker } from "../examples/projects/counterfoil.config.ts";
 import { openApp, rows, temporaryDatabase } from "./support/order-app.ts";
@@ -47,7 +47,9 @@ test("duplicate, stale, isolated and failed deliveries", async () => {
   await expect(apply({ ...e, id: "e3", version: 3, status: "active" })).rejects.toMatchObject({
     code: "HANDLER_FAILED",
   });
-  expect(await rows(app, "SELECT count(*) AS n FROM counterfoil_receipts WHERE event_id = 'e3'")).toMatchObject([{ n: 0 }]);
+  expect(await rows(app, "SELECT count(*) AS n FROM counterfoil_receipts WHERE event_id = 'e3'")).toMatchObject([
+    { n: 0 },
+  ]);
   await rows(app, "DROP TRIGGER broken");
   expect(await apply({ ...e, id: "e3", version: 3, status: "active" })).toMatchObject({ outcome: "applied" });
   expect(await statuses()).toEqual(["active", "done"]);

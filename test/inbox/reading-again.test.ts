@@ -1,7 +1,7 @@
+/** What is stored is read again by the configuration of the day, and that may have changed, or throw. */
 import { type App, connect, type ConnectOptions, defineApp } from "counterfoil";
 import { generic, signDelivery } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
-/** What is stored is read again by the configuration of the day, and that may have changed, or throw. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { temporaryDatabase } from "../support/order-app.ts";
 
