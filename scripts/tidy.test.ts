@@ -131,7 +131,7 @@ test("a module's header stands above its imports", () => {
   expect(checkHeader({ path: "src/x.ts", text: `${header}${first}${second}` })).toEqual([]);
   expect(checkHeader({ path: "src/x.ts", text: `${first}${second}\n/** A. */\nexport const a = 1;` })).toEqual([]);
   expect(said(checkHeader({ path: "src/x.ts", text: `${first}${header}${second}` }))).toEqual([
-    "src/x.ts:2: the module's header stands among its imports: move it above them",
+    "src/x.ts:2: the module's header stands among its imports: move it above them, and leave a line free below it",
   ]);
 });
 

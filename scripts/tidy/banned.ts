@@ -51,13 +51,13 @@ const bans: readonly Ban[] = [
   },
 ];
 
-/** The formatter sorts imports and takes a header along that stands on one which is not the first. */
+/** The formatter sorts imports and takes along a header that stands on one, unless a line is free between them. */
 export function checkHeader({ path, text }: TextFile): readonly Finding[] {
   if (!path.endsWith(".ts")) return [];
   return matchesByLine(text, /(?<=^import [^;]*;\n)\/\*\*(?:(?!\*\/).)*\*\/(?=\nimport )/gmsu).map(({ line }) => ({
     path,
     line,
-    say: "the module's header stands among its imports: move it above them",
+    say: "the module's header stands among its imports: move it above them, and leave a line free below it",
   }));
 }
 
