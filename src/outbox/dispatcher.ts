@@ -161,7 +161,7 @@ export class Dispatcher {
     const { effects, emit } = this.#runtime;
     const definition = effects.get(claim.obligation.effect) as EffectDefinition;
     const lease = this.leases.take(claim, taken);
-    this.#slots.take(claim.obligation);
+    this.#slots.take(laneOf(claim));
     const running: Running = { claim, definition, lease, runtime: this.#runtime, call: this.#options.call };
     const { id: obligationId, effect } = claim.obligation;
     emit({ kind: "attempt.started", obligationId, effect, attempt: claim.kind, fence: claim.fence });
@@ -219,7 +219,7 @@ export class Dispatcher {
 
   #free({ claim, lease }: Running): void {
     this.leases.drop(lease);
-    this.#slots.free(claim.obligation);
+    this.#slots.free(laneOf(claim));
     this.#options.wanted();
     if (this.#slots.busy > 0) return;
     const waiting = this.#idle;
@@ -233,17 +233,22 @@ const nothing: Claimed = { due: [], claims: [], left: [] };
 /** Whether a lane gave less than it was asked for: then nothing more is due there. */
 function isEmptied(lane: Lane, asked: readonly SharedLane[], claims: readonly Claim[]): boolean {
   const limit = asked.find((share) => isSame(share, lane))?.limit ?? 0;
-  return claims.filter(({ obligation }) => isSame(obligation, lane)).length < limit;
+  return claims.filter((claim) => isSame(laneOf(claim), lane)).length < limit;
+}
+
+/** The lane that a claim came from, whose slot it holds to its end. */
+function laneOf({ obligation: { effect, destination }, kind }: Claim): Lane {
+  return { effect, destination, calls: kind !== "settle" };
 }
 
 function isSame(left: Lane, right: Lane): boolean {
-  return left.effect === right.effect && left.destination === right.destination;
+  return left.effect === right.effect && left.destination === right.destination && left.calls === right.calls;
 }
 
 /** The lanes of those whose slots the transaction frees. */
 function ending(batch: readonly Finished[], settled: readonly Settled[]): readonly Lane[] {
-  return batch.flatMap(({ obligation }, index) => {
+  return batch.flatMap(({ claim }, index) => {
     const written = settled[index];
-    return written?.moved && written.step.keepLease ? [] : [obligation];
+    return written?.moved && written.step.keepLease ? [] : [laneOf(claim)];
   });
 }

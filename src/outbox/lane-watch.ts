@@ -1,7 +1,7 @@
 /**
  * Which lanes this process may claim from now: effects it has registered, at destinations that have not
- * just asked to be left alone. The second is per process and only spares the provider; each obligation
- * keeps its own due time.
+ * just asked to be left alone. The second is per process and only spares the provider, so that lanes that
+ * do not call are not asked; each obligation keeps its own due time.
  */
 import type { Lane } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -29,7 +29,8 @@ export class LaneWatch {
       if (untilMs <= nowMs) this.#quietUntilMs.delete(destination);
     }
     return due.filter(
-      ({ effect, destination }) => this.#runtime.effects.has(effect) && !this.#quietUntilMs.has(destination),
+      ({ effect, destination, calls }) =>
+        this.#runtime.effects.has(effect) && !(calls && this.#quietUntilMs.has(destination)),
     );
   }
 

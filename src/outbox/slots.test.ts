@@ -8,7 +8,7 @@ const limits = { callsMax: 8, claimMax: 64, perDestination: 4, perLane: () => 4 
 function lanes(...names: readonly string[]): Lane[] {
   return names.map((name) => {
     const [effect = "", destination = ""] = name.split(" ");
-    return { effect, destination };
+    return { effect, destination, calls: true };
   });
 }
 
@@ -73,13 +73,28 @@ describe("what is free", () => {
     expect(slots.hasRoom(lanes("ship c"))).toBe(false);
   });
 
+  test("is given to hooks however many calls to their destination hang, within the bound for all", () => {
+    const slots = new Slots({ ...limits, callsMax: 6 });
+    const [calls] = lanes("ship a") as [Lane];
+    const hooks = { ...calls, calls: false };
+    for (let n = 0; n < 4; n += 1) slots.take(calls);
+    expect(slots.hasRoom([calls])).toBe(false);
+    expect(slots.share([calls, hooks])).toEqual([{ ...hooks, limit: 2 }]);
+    slots.take(hooks);
+    expect(slots.share([hooks])).toEqual([{ ...hooks, limit: 1 }]);
+  });
+
   test("is given where an effect may have more calls to a destination than is usual", () => {
     expect(shared(new Slots({ ...limits, perLane: () => 6 }), lanes("bulk a"))).toEqual({ "bulk a": 6 });
   });
 });
 
 test("no bound is passed and no lane starves, whatever is due and running", () => {
-  const lane = fc.record({ effect: fc.constantFrom("a", "b", "c"), destination: fc.constantFrom("x", "y", "z") });
+  const lane = fc.record({
+    effect: fc.constantFrom("a", "b", "c"),
+    destination: fc.constantFrom("x", "y", "z"),
+    calls: fc.constant(true),
+  });
   const due = fc.uniqueArray(lane, { selector: ({ effect, destination }) => effect + destination, maxLength: 9 });
   fc.assert(
     fc.property(due, fc.array(lane, { maxLength: 12 }), fc.integer({ min: 1, max: 40 }), (some, running, callsMax) => {

@@ -1,6 +1,7 @@
 /**
  * How much may run at once in this process: in all, to one destination, and of one effect to it. What is
- * free is shared among lanes, so that a destination that hangs holds its own share and no more.
+ * free is shared among lanes, so that a destination that hangs holds its own share and no more. Hooks have
+ * the same bounds, counted apart: they do not wait for calls to where they once went.
  */
 import type { Lane } from "../store/store.ts";
 
@@ -18,7 +19,7 @@ export type SharedLane = Lane & { readonly limit: number };
 export class Slots {
   readonly #limits: SlotLimits;
   readonly #lanes: Map<string, number> = new Map();
-  readonly #destinations: Map<string, number> = new Map();
+  readonly #places: Map<string, number> = new Map();
   #busy = 0;
   #turn = 0;
 
@@ -65,10 +66,10 @@ export class Slots {
     for (let part = Math.max(1, Math.floor(left / lanes.length)); left > 0; part = left) {
       const before = left;
       for (const [lane, share] of shares) {
-        const there = this.#roomAt(lane) - (given.get(lane.destination) ?? 0);
+        const there = this.#roomAt(lane) - (given.get(placeOf(lane)) ?? 0);
         const more = Math.max(0, Math.min(part, left, there, this.#roomOf(lane) - share));
         shares.set(lane, share + more);
-        add(given, lane.destination, more);
+        add(given, placeOf(lane), more);
         left -= more;
       }
       if (left === before) break;
@@ -81,9 +82,9 @@ export class Slots {
   }
 
   /** An effect that may have more calls to a destination than is usual widens the bound there, for itself. */
-  #roomAt({ effect, destination }: Lane): number {
+  #roomAt(lane: Lane): number {
     const { perDestination, perLane } = this.#limits;
-    return Math.max(perDestination, perLane(effect)) - (this.#destinations.get(destination) ?? 0);
+    return Math.max(perDestination, perLane(lane.effect)) - (this.#places.get(placeOf(lane)) ?? 0);
   }
 
   #inTurn(lanes: readonly Lane[]): readonly Lane[] {
@@ -95,12 +96,17 @@ export class Slots {
   #count(lane: Lane, by: 1 | -1): void {
     this.#busy += by;
     add(this.#lanes, nameOf(lane), by);
-    add(this.#destinations, lane.destination, by);
+    add(this.#places, placeOf(lane), by);
   }
 }
 
-function nameOf({ effect, destination }: Lane): string {
-  return `${effect} ${destination}`;
+function nameOf(lane: Lane): string {
+  return `${lane.effect} ${placeOf(lane)}`;
+}
+
+/** Where a lane's work counts: at its destination, or among the hooks of it. */
+function placeOf({ destination, calls }: Lane): string {
+  return calls ? destination : `${destination} hooks`;
 }
 
 function add(counts: Map<string, number>, name: string, by: number): void {

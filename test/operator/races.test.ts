@@ -61,7 +61,7 @@ async function claimOnly({ office, desk }: Counter): Promise<Claim> {
   const { url: destination } = office.provider;
   const { leaseMs } = desk.runtime.limits;
   const [claim] = await transact(desk.runtime, (tx) =>
-    tx.claim({ lanes: [{ effect: "ship/v1", destination, limit: 1 }], worker: "lost", leaseMs }),
+    tx.claim({ lanes: [{ effect: "ship/v1", destination, calls: true, limit: 1 }], worker: "lost", leaseMs }),
   );
   return claim!;
 }

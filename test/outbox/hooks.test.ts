@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SettledContext } from "../../src/domain/effect.ts";
 import type { TelemetryEvent } from "../../src/domain/telemetry.ts";
+import type { CallResult } from "../../src/outbox/call-result.ts";
 import { operatorAnswer } from "../../src/outbox/stored-answer.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
@@ -190,6 +191,50 @@ test("one that the store cannot take now is run again under the same lease, and 
   expect(obligation).toMatchObject({ tries: 0, fence: 1 });
   expect(attempts).toHaveLength(1);
 });
+
+test.each<[string, Extract<CallResult, { kind: "answered" }> | undefined]>([
+  ["is paused", answered(401)],
+  ["asked to be left alone", answered(429, { "retry-after": ["3600"] })],
+  ["has no slot free", undefined],
+])("one whose destination %s runs all the same: it calls nobody", async (_, refusal) => {
+  await using office = await openOffice({ limits: { callsPerDestination: 1 } });
+  const release = Promise.withResolvers<CallResult>();
+  let failing = true;
+  const ship = office.effect({
+    settled: (context) => {
+      if (failing) throw new Error("not yet");
+      return track(context);
+    },
+  });
+  const answers = [Promise.resolve(answered(201)), refusal ? Promise.resolve(refusal) : release.promise];
+  let calls = 0;
+  const desk = await office.desk({
+    effects: [ship],
+    call: () => answers[calls++] ?? Promise.reject(new Error("third")),
+  });
+  await transact(desk.runtime, (tx) => tx.run("CREATE TABLE tracking (orderId TEXT, shipment TEXT, source TEXT)", []));
+  await desk.owe("order-1");
+  await desk.work();
+  expect(await desk.state("order-1")).toBe("settling");
+  failing = false;
+  await desk.owe("order-2");
+  desk.worker.start();
+  await eventually(() => calls === 2);
+  if (refusal) await eventually(async () => (await desk.see("order-2")).attempts[0]?.endedAt);
+  await eventually(async () => {
+    office.clock.advance(1_000);
+    return (await desk.state("order-1")) === "done";
+  });
+  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  expect(calls).toBe(2);
+  release.resolve(answered(201));
+  await desk.worker.stop({ graceMs: 0 });
+});
+
+function answered(status: number, headers: Readonly<Record<string, readonly string[]>> = {}) {
+  const body = new TextEncoder().encode('{"id":"s-1"}');
+  return { kind: "answered", reached: "yes", phase: "complete", status, headers, body, truncated: false } as const;
+}
 
 describe("the result", () => {
   test("says lookup where a lookup found it, also after a restart", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
-import { claimDue, claimedObligation, lane, moveOf, obligationDraft, owedId } from "./drafts.conformance.ts";
+import { claimDue, claimedObligation, hookLane, lane, moveOf, obligationDraft, owedId } from "./drafts.conformance.ts";
 
 /** Claims: leases of what is due, recorded before anything is sent. */
 export function exerciseClaims(make: MakeBundle): void {
@@ -95,9 +95,10 @@ export function exerciseClaims(make: MakeBundle): void {
       await owedId(store, { operationKey: "k3", ...mail });
       const lanes = await commit(store, (tx) => tx.dueLanes());
       expect(lanes).toHaveLength(3);
-      expect(lanes).toEqual(expect.arrayContaining([lane, elsewhere, mail]));
+      const others = [elsewhere, mail].map((named) => ({ ...named, calls: true }));
+      expect(lanes).toEqual(expect.arrayContaining([lane, ...others]));
       expect((await claimDue(store)).map(({ obligation }) => obligation.operationKey)).toEqual(["k1"]);
-      const both = [elsewhere, mail].map((named) => ({ ...named, limit: 1 }));
+      const both = others.map((named) => ({ ...named, limit: 1 }));
       const claims = await commit(store, (tx) => tx.claim({ lanes: both, worker: "w", leaseMs: 1_000 }));
       expect(claims.map(({ obligation }) => obligation.operationKey).toSorted()).toEqual(["k2", "k3"]);
       expect(await commit(store, (tx) => tx.dueLanes())).toEqual([]);
@@ -130,6 +131,19 @@ export function exerciseClaims(make: MakeBundle): void {
       expect(await commit(store, (tx) => tx.dueLanes())).toEqual([lane]);
       expect(await claimDue(store)).toHaveLength(1);
       expect((await store.reader.counts()).pausedDestinations).toEqual([]);
+    });
+
+    test("hooks are a lane of their own, listed and claimed apart from calls, and no pause concerns them", async () => {
+      const { store, other } = bundle();
+      const settling = await claimedObligation(store, { operationKey: "settling" });
+      await commit(store, (tx) => tx.move([moveOf(settling, { state: "settling", dueAt: tx.now })]));
+      await owedId(store, { operationKey: "owed" });
+      expect(await commit(store, (tx) => tx.dueLanes())).toEqual([lane, hookLane]);
+      await commit(other, (tx) => tx.pauseDestination(lane.destination, "401 from the carrier"));
+      expect(await commit(store, (tx) => tx.dueLanes())).toEqual([hookLane]);
+      expect(await claimDue(store)).toMatchObject([{ kind: "settle", obligation: { operationKey: "settling" } }]);
+      await commit(other, (tx) => tx.pauseDestination(lane.destination, null));
+      expect(await claimDue(store)).toMatchObject([{ kind: "send", obligation: { operationKey: "owed" } }]);
     });
 
     test("a claim that is rolled back leaves fence, lease and attempts as they were", async () => {

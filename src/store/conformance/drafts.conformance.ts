@@ -128,14 +128,18 @@ export async function owedId(store: Store, overrides: Partial<ObligationDraft> =
   return owed.id;
 }
 
-export const lane = { effect: "ship/v1", destination: "https://carrier.example" } as const;
+export const lane = { effect: "ship/v1", destination: "https://carrier.example", calls: true } as const;
 
-/** Claims what is due in the lane of the drafts. */
+/** The lane of the drafts' hooks. */
+export const hookLane = { ...lane, calls: false } as const;
+
+/** Claims what is due in the lanes of the drafts. */
 export function claimDue(
   store: Store,
   { worker = "worker-1", leaseMs = 60_000, limit = 100 } = {},
 ): Promise<readonly Claim[]> {
-  return commit(store, (tx) => tx.claim({ lanes: [{ ...lane, limit }], worker, leaseMs }));
+  const lanes = [lane, hookLane].map((each) => ({ ...each, limit }));
+  return commit(store, (tx) => tx.claim({ lanes, worker, leaseMs }));
 }
 
 /** Owes one obligation and claims it. */

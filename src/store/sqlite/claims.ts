@@ -11,56 +11,64 @@ import {
   type ObligationRow,
   type RequestRow,
 } from "./rows.ts";
-import { sql } from "./statements.ts";
+import { type Sql, sql } from "./statements.ts";
 
-// Each kind of lane has a partial index of its own, counterfoil_obligations_due and _hooks, which a
-// statement uses only where it repeats the index's condition.
-const kinds = [
-  { calls: true, state: "state <> 'settling'" },
-  { calls: false, state: "state = 'settling'" },
-] as const;
+/**
+ * What is due in lanes that call, or in those that run hooks. Each has a partial index of its own,
+ * counterfoil_obligations_due and _hooks, used only by a statement that repeats the index's condition.
+ */
+function dueStatements(calls: boolean): { readonly nextLane: Sql; readonly inLane: Sql } {
+  const due = `due_at IS NOT NULL AND state ${calls ? "<>" : "="} 'settling'`;
+  return {
+    // One seek for each lane, whatever its length: the row found is the lane's earliest. A bound on all
+    // three columns; on the first two alone, SQLite would walk the lane.
+    nextLane: sql(
+      calls ? "lane.next" : "lane.next.hooks",
+      `SELECT effect, destination, due_at FROM counterfoil_obligations
+       WHERE ${due} AND (effect, destination, due_at) > (?, ?, ${Number.MAX_SAFE_INTEGER})
+       ORDER BY effect, destination, due_at LIMIT 1`,
+    ),
+    // In the index's order; the write lock of the transaction keeps others out.
+    inLane: sql(
+      calls ? "claim.due" : "claim.due.hooks",
+      `SELECT ${obligationColumns}, ${requestColumns} FROM counterfoil_obligations AS o
+       JOIN counterfoil_requests AS q ON q.obligation_id = o.id
+       WHERE ${due} AND effect = ? AND destination = ? AND due_at <= ?
+       ORDER BY due_at, o.id LIMIT ?`,
+    ),
+  };
+}
 
-// One seek for each lane, whatever its length: the row found is the lane's earliest. A bound on all
-// three columns; on the first two alone, SQLite would walk the lane.
-const [nextCalls, nextHooks] = kinds.map(({ calls, state }) =>
-  sql(
-    calls ? "lane.next" : "lane.next.hooks",
-    `SELECT effect, destination, due_at FROM counterfoil_obligations
-     WHERE due_at IS NOT NULL AND ${state} AND (effect, destination, due_at) > (?, ?, ${Number.MAX_SAFE_INTEGER})
-     ORDER BY effect, destination, due_at LIMIT 1`,
-  ),
-);
+const calling = dueStatements(true);
+const hooks = dueStatements(false);
 
 const selectPaused = sql(
   "destination.paused",
   "SELECT 1 FROM counterfoil_destinations WHERE destination = ? AND paused_reason IS NOT NULL",
 );
 
-/** Lanes with something due, without paused destinations. */
+/** Lanes with something due, without those that call a paused destination. */
 export function dueLanes(handle: Handle): Lane[] {
+  const lanes = [...lanesOf(handle, calling.nextLane, true), ...lanesOf(handle, hooks.nextLane, false)];
+  return lanes.filter((lane) => !isPaused(handle, lane));
+}
+
+function lanesOf(handle: Handle, nextLane: Sql, calls: boolean): Lane[] {
   const lanes: Lane[] = [];
   const next = handle.statement(nextLane);
-  let lane: Lane = { effect: "", destination: "" };
+  let lane: Lane = { effect: "", destination: "", calls };
   for (;;) {
     const row = next.get(lane.effect, lane.destination) as unknown as (Lane & { readonly due_at: number }) | undefined;
     if (!row) return lanes;
-    lane = { effect: row.effect, destination: row.destination };
-    if (row.due_at <= handle.stamp.wallMs && !isPaused(handle, lane.destination)) lanes.push(lane);
+    lane = { effect: row.effect, destination: row.destination, calls };
+    if (row.due_at <= handle.stamp.wallMs) lanes.push(lane);
   }
 }
 
-function isPaused(handle: Handle, destination: string): boolean {
-  return handle.statement(selectPaused).get(destination) !== undefined;
+/** A hook runs from the stored answer and calls nobody: no pause concerns it. */
+function isPaused(handle: Handle, { destination, calls }: Lane): boolean {
+  return calls && handle.statement(selectPaused).get(destination) !== undefined;
 }
-
-// Index counterfoil_obligations_due, in its order; the write lock of the transaction keeps others out.
-const selectDue = sql(
-  "claim.due",
-  `SELECT ${obligationColumns}, ${requestColumns} FROM counterfoil_obligations AS o
-   JOIN counterfoil_requests AS q ON q.obligation_id = o.id
-   WHERE o.effect = ? AND o.destination = ? AND o.due_at IS NOT NULL AND o.due_at <= ?
-   ORDER BY o.due_at, o.id LIMIT ?`,
-);
 
 const takeLease = sql(
   "claim.lease",
@@ -79,9 +87,10 @@ type ClaimOptions = Parameters<ObligationWrites["claim"]>[0];
 
 /** Claims what is due in each lane, oldest first. */
 export function claimObligations(handle: Handle, { lanes, worker, leaseMs }: ClaimOptions): Claim[] {
-  return lanes.flatMap(({ effect, destination, limit }) => {
-    if (isPaused(handle, destination)) return [];
-    const rows = handle.statement(selectDue).all(effect, destination, handle.stamp.wallMs, limit);
+  return lanes.flatMap(({ limit, ...lane }) => {
+    if (isPaused(handle, lane)) return [];
+    const due = handle.statement(lane.calls ? calling.inLane : hooks.inLane);
+    const rows = due.all(lane.effect, lane.destination, handle.stamp.wallMs, limit);
     return rows.map((row) => claimRow(handle, row as unknown as ClaimRow, { worker, leaseMs }));
   });
 }
