@@ -63,9 +63,15 @@ export type StatusVerdict = "done" | "again" | "unknown" | "running" | "pause" |
 export interface EffectOptions<Input, Answer, Found> {
   readonly input: Schema<Input>;
   readonly answer?: Schema<Answer>;
-  readonly request: (operation: Operation<Input>) => RequestSpec;
-  /** Credentials and the like: asked at send time, never stored. */
-  readonly headers?: () => Readonly<Record<string, string>>;
+  /** Sees no `wireKey`: what it builds is frozen, and would keep a key that has been renewed since. */
+  readonly request: (operation: Omit<Operation<Input>, "wireKey">) => RequestSpec;
+  /**
+   * Credentials and the like, by tenant if need be: asked for every call, never stored. What takes longer
+   * than a call may, throws, or is no plain object of strings is "not sent", and asked again later.
+   */
+  readonly headers?: (
+    operation: Operation<Input>,
+  ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   readonly idempotency: Idempotency;
   readonly lookup?: Lookup<Input, Answer, Found>;
   /** Runs after verdict and answer are committed; retried from the stored answer, never causes a re-send. */

@@ -6,7 +6,6 @@ import { verdictProblem } from "../domain/status-verdict.ts";
 import { callMsOf, policyOf } from "./effect-policy.ts";
 import { mergeHeaders } from "./headers.ts";
 import { originProblem } from "./ssrf-guard.ts";
-import { ownHeaders } from "./wire-request.ts";
 
 /** Says why an effect cannot work as declared, before anything is owed under it; `undefined` when it can. */
 export function checkEffect(definition: EffectDefinition, limits: Limits): string | undefined {
@@ -14,8 +13,7 @@ export function checkEffect(definition: EffectDefinition, limits: Limits): strin
     durationProblem(definition) ??
     keyProblem(definition, limits) ??
     lookupProblem(definition) ??
-    callProblem(definition, limits) ??
-    headersProblem(definition, limits)
+    callProblem(definition, limits)
   );
 }
 
@@ -62,16 +60,6 @@ const contentType = { "content-type": "application/json" } as const;
 function lookupProblem({ lookup }: EffectDefinition): string | undefined {
   const wrong = lookup?.absentOn?.find((status) => !(Number.isInteger(status) && status >= 300 && status <= 599));
   return wrong === undefined ? undefined : `its lookup reads status ${wrong} as absent; give statuses from 300 to 599`;
-}
-
-/** Headers are asked again for every call: what fails only now may lack what the process will have then. */
-function headersProblem(definition: EffectDefinition, limits: Limits): string | undefined {
-  const { idempotency } = definition;
-  const own = ownHeaders(definition);
-  if (!own.fits) return undefined;
-  const key = idempotency !== "none" && "header" in idempotency ? { [idempotency.header.toLowerCase()]: "key" } : {};
-  const merged = mergeHeaders(own.headers, { system: { ...contentType, ...key }, bytesMax: limits.headerBytes });
-  return merged.fits ? undefined : `its headers cannot be sent: ${merged.problem}`;
 }
 
 function callProblem(definition: EffectDefinition, limits: Limits): string | undefined {

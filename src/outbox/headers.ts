@@ -41,7 +41,7 @@ export interface MergeOptions {
  * control character (CR and LF above all) or beyond Latin-1. Names count as equal when they differ in
  * case or in `_` for `-`, since servers behind CGI or WSGI read them as one.
  *
- * Declarations are checked with it, and every call again, since headers are functions of their moment.
+ * A declared key header is checked with it, and so is every call, since headers are asked for each.
  *
  * @example
  * ```ts
@@ -65,6 +65,32 @@ export function mergeHeaders(own: HeaderFields, { system, bytesMax }: MergeOptio
   const bytes = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
   if (bytes > bytesMax) return { fits: false, problem: `headers have ${bytes} bytes, allowed are ${bytesMax}` };
   return { fits: true, headers };
+}
+
+/**
+ * Says why a value cannot be headers at all, to follow "the effect's headers"; `undefined` when it can.
+ * What is no plain object must not be spread: of a promise, a `Headers` or a `Map` nothing would be
+ * left, and the call would go out without its credentials.
+ */
+export function shapeProblem(given: unknown): string | undefined {
+  if (!isPlainObject(given)) return `are ${kindOf(given)}; give a plain object of strings`;
+  const wrong = Object.entries<unknown>({ ...given }).find(([, value]) => typeof value !== "string");
+  if (wrong === undefined) return undefined;
+  const [name, value] = wrong;
+  return `do not fit: ${tokenProblem(name) ?? valueProblem(name, value)}`;
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // The second look also takes an object literal of another realm.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object with a class, such as Headers or Map" : `a ${typeof value}`;
 }
 
 function folded(name: string): string {

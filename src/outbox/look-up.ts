@@ -10,11 +10,13 @@ import { check } from "../domain/schema.ts";
 import { type Attempting, describeCall, type Ended, operationOfClaim, releasedEnd, wasTakenBack } from "./attempt.ts";
 import type { CallResult } from "./call-result.ts";
 import { callMsOf } from "./effect-policy.ts";
+import { ownHeaders } from "./own-headers.ts";
 import { lookupAnswer, parseJson, unfitness } from "./stored-answer.ts";
-import { ownHeaders } from "./wire-request.ts";
 
 type Answered = Extract<CallResult, { kind: "answered" }>;
 type Asked = Lookup<unknown, unknown, unknown>;
+
+const released: Ended = { learned: { kind: "released", attempt: "lookup" }, end: releasedEnd };
 
 /** Carries out a claim to look up. Never rejects. */
 export async function lookUp(attempting: Attempting): Promise<Ended> {
@@ -22,23 +24,23 @@ export async function lookUp(attempting: Attempting): Promise<Ended> {
   if (lookup === undefined) return unknown("the effect declares no lookup", { cause: "undeclared" });
   let result: CallResult;
   try {
-    const own = ownHeaders(attempting.definition);
-    if (!own.fits) return unknown(own.problem, { cause: own.cause });
-    result = await ask(attempting, lookup, own.headers);
+    const operation = operationOfClaim(attempting.claim, attempting.definition);
+    const own = await ownHeaders(attempting, operation);
+    if (!own.fits) return own.cause === "aborted" ? released : unknown(own.problem, { cause: own.cause });
+    result = await ask(attempting, lookup.get(operation), own.headers);
   } catch (error) {
     return unknown(`the lookup failed with ${errorSummary(error)}`, { cause: "failed" });
   }
-  if (wasTakenBack(result)) return { learned: { kind: "released", attempt: "lookup" }, end: releasedEnd };
+  if (wasTakenBack(result)) return released;
   if (result.kind !== "answered") return unknown(describeCall(result), result);
   return answered(attempting, lookup, result);
 }
 
 function ask(
-  { claim, definition, lease, runtime, call }: Attempting,
-  { get }: Asked,
+  { definition, lease, runtime, call }: Attempting,
+  url: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<CallResult> {
-  const url = get(operationOfClaim(claim, definition));
   return call(
     { method: "GET", url, body: null, headers, systemHeaders: {} },
     {

@@ -22,7 +22,7 @@ export async function send(attempting: Attempting): Promise<Ended> {
   let wired: Wired;
   try {
     const { claim, definition } = attempting;
-    wired = wireRequest(claim, definition, operationOfClaim(claim, definition));
+    wired = await wireRequest(attempting, operationOfClaim(claim, definition));
   } catch (error) {
     wired = { fits: false, cause: "unsendable", problem: `the request could not be built: ${errorSummary(error)}` };
   }
@@ -87,7 +87,8 @@ function unanswered(result: Exclude<CallResult, { kind: "answered" }>): Ended {
 }
 
 function unbuilt({ cause, problem }: Wired & { readonly fits: false }): Ended {
-  // What its own headers function threw may mend by itself; an altered or unfit request does not.
+  if (cause === "aborted") return { learned: { kind: "released", attempt: "send" }, end: { ...releasedEnd, cause } };
+  // What its own headers function gave or threw may mend by itself; an altered or unfit request does not.
   const verdict = cause === "headers" ? "not_sent" : "permanent";
   return sent({ verdict, reached: "no", reason: problem }, { phase: null, cause });
 }

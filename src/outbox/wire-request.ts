@@ -1,30 +1,32 @@
 /** The frozen request as it goes over the wire: with its key, and with credentials asked at this moment. */
-import type { EffectDefinition, Operation } from "../domain/effect.ts";
-import { errorSummary } from "../domain/error-summary.ts";
-import type { Claim } from "../store/store.ts";
+import type { Operation } from "../domain/effect.ts";
 import { requestDigest } from "../work/owe.ts";
+import type { Attempting } from "./attempt.ts";
 import type { CallRequest } from "./caller.ts";
 import type { HeaderFields } from "./headers.ts";
+import { type OwnHeaders, ownHeaders } from "./own-headers.ts";
 import { parseJson } from "./stored-answer.ts";
 
 /** A request to send, or why there is none. `"altered"` and `"unsendable"` will not mend by themselves. */
 export type Wired =
   | { readonly fits: true; readonly request: CallRequest }
-  | { readonly fits: false; readonly cause: "altered" | "unsendable" | "headers"; readonly problem: string };
+  | (OwnHeaders & { readonly fits: false })
+  | { readonly fits: false; readonly cause: "altered" | "unsendable"; readonly problem: string };
 
 /** Puts key and headers to a frozen request. The same generation gives the same bytes every time. */
-export function wireRequest(claim: Claim, definition: EffectDefinition, { wireKey }: Operation<unknown>): Wired {
-  const { request } = claim;
-  if (requestDigest(request) !== claim.requestDigest) {
+export async function wireRequest(attempting: Attempting, operation: Operation<unknown>): Promise<Wired> {
+  const { request, requestDigest: digest } = attempting.claim;
+  const { wireKey } = operation;
+  if (requestDigest(request) !== digest) {
     return unfit("altered", "the stored request is not the one that was owed: its digest differs");
   }
-  const { idempotency } = definition;
+  const { idempotency } = attempting.definition;
   const keyed =
     idempotency !== "none" && "field" in idempotency
       ? withField(request.body, { field: idempotency.field, wireKey })
       : request.body;
   if (keyed === "unsendable") return unfit("unsendable", "the key goes into a body field, and the body cannot take it");
-  const own = ownHeaders(definition);
+  const own = await ownHeaders(attempting, operation);
   if (!own.fits) return own;
   const systemHeaders: HeaderFields = {
     ...(request.contentType !== null && { "content-type": request.contentType }),
@@ -32,17 +34,6 @@ export function wireRequest(claim: Claim, definition: EffectDefinition, { wireKe
   };
   const method = request.method as CallRequest["method"];
   return { fits: true, request: { method, url: request.url, body: keyed, headers: own.headers, systemHeaders } };
-}
-
-/** The effect's own headers at this moment, or why there are none. */
-export function ownHeaders(
-  definition: EffectDefinition,
-): { readonly fits: true; readonly headers: HeaderFields } | (Wired & { readonly fits: false }) {
-  try {
-    return { fits: true, headers: { ...definition.headers?.() } };
-  } catch (error) {
-    return unfit("headers", `the effect's headers failed with ${errorSummary(error)}`);
-  }
 }
 
 /** Adds the key as the last member of a JSON object's own text, so that no other byte of it changes. */
@@ -58,9 +49,6 @@ function withField(
   return new TextEncoder().encode(`${text}${comma}${JSON.stringify(field)}:${JSON.stringify(wireKey)}}`);
 }
 
-function unfit<Cause extends (Wired & { readonly fits: false })["cause"]>(
-  cause: Cause,
-  problem: string,
-): { readonly fits: false; readonly cause: Cause; readonly problem: string } {
+function unfit(cause: "altered" | "unsendable", problem: string): Wired {
   return { fits: false, cause, problem };
 }

@@ -36,8 +36,9 @@ export function draftObligation(
   const { definition } = effect;
   const operationKey = joinKey(owed.key);
   const input = checkedInput(effect, owed.input);
-  const operation = operationOf({ tenant: scope.tenant, operationKey, generation: 1 }, input, definition);
-  const request = freeze(definition.request(operation), effect.name, runtime.limits.requestBytes);
+  const { tenant } = scope;
+  const { key } = operationOf({ tenant, operationKey, generation: 1 }, input, definition);
+  const request = freeze(definition.request({ key, tenant, input }), effect.name, runtime.limits.requestBytes);
   return {
     ...scope,
     operationKey,

@@ -1,8 +1,11 @@
 /** What each kind of end does to an obligation, over real HTTP. */
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Operation } from "../../src/domain/effect.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
-import { openOffice, type ShipOptions } from "./office.ts";
+import { openOffice, type Order, type ShipOptions } from "./office.ts";
 
 test("an owed effect is sent once, with its key and its credentials, and is done", async () => {
   await using office = await openOffice();
@@ -20,6 +23,45 @@ test("an owed effect is sent once, with its key and its credentials, and is done
   ]);
   expect(office.provider.requests[0]?.key).toMatch(/^cf-[0-9a-f]{64}$/);
   expect(office.provider.counts()).toMatchObject({ requests: 1, effects: 1 });
+});
+
+test("headers are asked for each call, with its operation, and may take their time", async () => {
+  await using office = await openOffice();
+  const asked: Operation<Order>[] = [];
+  const ship = office.effect({
+    idempotency: "none",
+    lookup: office.lookup,
+    headers: async (operation) => {
+      asked.push(operation);
+      await setImmediate();
+      return { authorization: `Bearer ${operation.tenant} ${asked.length}` };
+    },
+  });
+  const desk = await office.desk({ effects: [ship] });
+  office.provider.failNext({ when: "after", kind: "reset" });
+  await desk.owe("order-1");
+  await desk.work();
+  office.clock.advance(10_000);
+  await desk.work();
+  expect((await desk.see("order-1")).obligation.state).toBe("done");
+  expect(office.provider.requests.map(({ headers }) => headers["authorization"])).toEqual([
+    "Bearer acme 1",
+    "Bearer acme 2",
+  ]);
+  const operation = { key: "acme/order-1/fulfil/v1", tenant: "acme", input: { order: "order-1" } };
+  expect(asked).toEqual([1, 2].map(() => ({ ...operation, wireKey: expect.stringMatching(/^cf-/) as string })));
+});
+
+test("a request is built without the idempotency key, which would be frozen with it and go stale", async () => {
+  await using office = await openOffice();
+  const seen: object[] = [];
+  const request: NonNullable<ShipOptions["request"]> = (operation) => {
+    seen.push(operation);
+    return { method: "POST", url: `${office.provider.url}/v1/shipments`, json: {} };
+  };
+  const desk = await office.desk({ effects: [office.effect({ request })] });
+  await desk.owe("order-1");
+  expect(seen).toEqual([{ key: "acme/order-1/fulfil/v1", tenant: "acme", input: { order: "order-1" } }]);
 });
 
 describe("the provider answers", () => {
@@ -160,6 +202,58 @@ describe("a request that cannot be sent", () => {
     expect(seen.obligation).toMatchObject({ state: "stuck", reached: "no" });
     expect(seen.attempts).toMatchObject([{ verdict: "permanent", cause: "unsendable" }]);
     expect(requests).toBe(0);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ["nothing", () => undefined, "are undefined"],
+    ["a Headers", () => new Headers({ authorization: "s3cret" }), "an object with a class"],
+    ["a Map", () => Promise.resolve(new Map([["authorization", "s3cret"]])), "an object with a class"],
+    ["pairs", () => [["authorization", "s3cret"]], "an array"],
+    ["a function", () => () => ({ authorization: "s3cret" }), "a function"],
+    ["a token that is not set", () => ({ authorization: undefined }), "header authorization is undefined"],
+    ["a promise in a field", () => ({ authorization: Promise.resolve("s3cret") }), "header authorization is object"],
+    ["a rejection", () => Promise.reject(new Error("s3cret")), "failed with Error"],
+  ])("since its headers are %s is tried again, and never goes out without them", async (_, headers, words) => {
+    const { seen, requests } = await tried({ headers: headers as NonNullable<ShipOptions["headers"]> });
+    expect(seen.obligation).toMatchObject({ state: "owed", reached: "no", tries: 1, keySince: null });
+    expect(seen.obligation.reason).toContain(words);
+    expect(seen.attempts).toMatchObject([{ verdict: "not_sent", cause: "headers" }]);
+    expect(JSON.stringify(seen)).not.toContain("s3cret");
+    expect(requests).toBe(0);
+  });
+
+  test("since its headers take longer than a call may is tried again", async () => {
+    await using office = await openOffice();
+    let asked = 0;
+    const headers = (): Promise<never> => {
+      asked += 1;
+      return new Promise(() => undefined);
+    };
+    const desk = await office.desk({ effects: [office.effect({ headers })] });
+    await desk.owe("order-1");
+    const working = desk.work();
+    await eventually(() => asked === 1);
+    office.clock.advance(30_000);
+    await working;
+    expect((await desk.see("order-1")).obligation).toMatchObject({ state: "owed", reached: "no", tries: 1 });
+    expect(office.provider.counts().requests).toBe(0);
+  });
+
+  test("since its headers were awaited when the worker stopped goes back unharmed", async () => {
+    await using office = await openOffice();
+    let asked = 0;
+    const headers = (): Promise<never> => {
+      asked += 1;
+      return new Promise(() => undefined);
+    };
+    const desk = await office.desk({ effects: [office.effect({ headers })] });
+    await desk.owe("order-1");
+    desk.worker.start();
+    await eventually(() => asked === 1);
+    await desk.worker.stop({ graceMs: 0 });
+    const { obligation, attempts } = await desk.see("order-1");
+    expect(obligation).toMatchObject({ state: "owed", reached: "no", tries: 0 });
+    expect(attempts).toMatchObject([{ verdict: "released", cause: "aborted" }]);
   });
 
   test("since its headers function throws is tried again, and its message is not kept", async () => {

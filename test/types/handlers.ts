@@ -4,6 +4,7 @@ import {
   effect,
   type Event,
   type HandlerContext,
+  type Operation,
   type Owe,
   type SnapshotInput,
   type Tx,
@@ -21,7 +22,13 @@ const ship = effect("ship/v1", {
   answer: v.object({ id: v.string() }),
   request: (operation) => {
     yes<Same<typeof operation.input, { order: string }>>();
+    // @ts-expect-error the request is frozen, and its key may be renewed
+    void operation.wireKey;
     return { method: "POST", url: "https://carrier.example", json: operation.input };
+  },
+  headers: async (operation) => {
+    yes<Same<typeof operation, Operation<{ order: string }>>>();
+    return { authorization: `Bearer ${operation.tenant} ${operation.wireKey}` };
   },
   idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
   lookup: {
@@ -38,12 +45,21 @@ const ship = effect("ship/v1", {
   },
 });
 
+declare const maybeToken: string | undefined;
 const request = () => ({ method: "POST", url: "https://a.example" }) as const;
 effect("mail/v1", {
   input: shape<{ to: string }>(),
   request,
   idempotency: "none",
+  headers: () => ({ authorization: "Bearer t" }),
   settled: ({ result }) => yes<Same<typeof result.answer, unknown>>(),
+});
+effect("mail/v2", {
+  input: shape<{ to: string }>(),
+  request,
+  idempotency: "none",
+  // @ts-expect-error a token that may be missing
+  headers: () => ({ authorization: maybeToken }),
 });
 // @ts-expect-error a name without a version
 effect("ship", { input: shape<{ a: string }>(), request, idempotency: "none" });
