@@ -48,7 +48,10 @@ export interface Lookup<Input, Answer, Found> {
   /** The URL to GET. */
   readonly get: (operation: Operation<Input>) => string;
   readonly answer?: Schema<Found>;
-  /** The answer that `settled` reads, or `undefined` for absent. */
+  /**
+   * The answer as a call would have been given it, or `undefined` for absent. It is stored as JSON, and
+   * `settled` reads it through the effect's `answer` like any other: what does not fit is shown, not used.
+   */
   readonly found: (json: Found) => NoInfer<Answer> | undefined;
   /** Non-2xx statuses that mean absent, such as 404. */
   readonly absentOn?: readonly number[];

@@ -36,8 +36,16 @@ describe("a stored answer", () => {
     });
   });
 
-  test("of a lookup is taken as it was found, since found gives what the schema would have made", () => {
+  test("of a lookup is held to the same schema", () => {
+    expect(readAnswer(definition({ answer: doubling }), lookupAnswer(4, 100))).toEqual({
+      fits: true,
+      result: { source: "lookup", answer: 8 },
+    });
     expect(readAnswer(definition({ answer: doubling }), lookupAnswer({ id: "s-1" }, 100))).toEqual({
+      fits: false,
+      problem: 'the answer does not fit at "n"',
+    });
+    expect(readAnswer(definition(), lookupAnswer({ id: "s-1" }, 100))).toEqual({
       fits: true,
       result: { source: "lookup", answer: { id: "s-1" } },
     });

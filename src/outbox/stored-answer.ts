@@ -40,14 +40,14 @@ export type ReadAnswer =
   | { readonly fits: false; readonly problem: string };
 
 /**
- * Reads a stored answer by the effect's schema. Never throws: a schema that does is a problem like one
- * that does not fit. What `found` gave is taken as it is, since it is made already.
+ * Reads a stored answer by the effect's schema, whoever gave it. Never throws: a schema that does is a
+ * problem like one that does not fit.
  */
 export function readAnswer({ answer: schema }: EffectDefinition, stored: StoredAnswer | null): ReadAnswer {
   const { status, body, truncated } = stored ?? operatorAnswer(undefined, 0);
   if (truncated) return { fits: false, problem: "the answer was cut, so it cannot be read" };
   const json = parseJson(body);
-  if (status === lookupStatus || schema === undefined) return { fits: true, result: resultOf(status, json.value) };
+  if (schema === undefined) return { fits: true, result: resultOf(status, json.value) };
   if (!json.valid) return { fits: false, problem: "the answer is not JSON" };
   try {
     const checked = check(schema, json.value);

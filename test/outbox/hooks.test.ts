@@ -259,6 +259,20 @@ describe("the result", () => {
     expect(tracked(office)).toEqual([{ orderId: "order-1", source: "lookup" }]);
   });
 
+  test("that a lookup found and that does not fit never reaches the hook either", async () => {
+    await using office = await openOffice();
+    const found = (() => ({ number: 7 })) as unknown as NonNullable<ShipOptions["lookup"]>["found"];
+    const desk = await deskWith(office, track, { idempotency: "none", lookup: { ...office.lookup, found } });
+    office.provider.failNext({ when: "after", kind: "reset" });
+    await desk.owe("order-1");
+    await desk.work();
+    office.clock.advance(10_000);
+    await desk.work();
+    expect(tracked(office)).toEqual([]);
+    const reason = 'the answer does not fit at "id"';
+    expect((await desk.see("order-1")).obligation).toMatchObject({ state: "settling", dueAt: null, reason });
+  });
+
   test("says operator where an operator gave it", async () => {
     await using office = await openOffice();
     const desk = await deskWith(office, track);
