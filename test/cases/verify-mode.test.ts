@@ -9,7 +9,7 @@ const seen = stripe.on("payment_intent.succeeded", async ({ event, tx }) => {
   await tx.sql`INSERT INTO seen VALUES (${event.connection}, ${event.id})`;
 });
 
-test("an event of the other mode, or of none that is told, is acknowledged and ignored with its reason", async () => {
+test("an event of the other mode is acknowledged and ignored; one that does not tell its mode is kept for the operator", async () => {
   const common = { provider: stripe, secrets: [caseSecret], tenant: "acme", handlers: [seen] };
   const server = await startCase({
     connections: [
@@ -30,7 +30,8 @@ test("an event of the other mode, or of none that is told, is acknowledged and i
       ["evt-test", { livemode: false }],
       ["evt-none", {}],
     ] as const) {
-      expect(await send(connection, id, mode)).toMatchObject({ status: 200, event: id });
+      const untold = id === "evt-none" && connection !== "any";
+      expect(await send(connection, id, mode)).toMatchObject({ status: untold ? 202 : 200, event: id });
     }
   }
   expect(await server.rows("SELECT connection, event FROM seen ORDER BY rowid")).toEqual([
@@ -40,12 +41,17 @@ test("an event of the other mode, or of none that is told, is acknowledged and i
     { connection: "any", event: "evt-test" },
     { connection: "any", event: "evt-none" },
   ]);
-  const ignored = await server.app.operator({ who: "test" }).receipts({ outcome: "ignored" });
-  expect(ignored.map(({ connection, eventId, reason }) => `${connection} ${eventId}: ${reason}`).toReversed()).toEqual([
-    "live evt-test: mode is test",
-    "live evt-none: mode is not told",
-    "test evt-live: mode is live",
-    "test evt-none: mode is not told",
+  const operator = server.app.operator({ who: "test" });
+  const decided = async (outcome: "ignored" | "quarantined"): Promise<readonly string[]> =>
+    (await operator.receipts({ outcome }))
+      .map(({ connection, eventId, reason }) => `${connection} ${eventId}: ${reason}`)
+      .toReversed();
+  expect(await decided("ignored")).toEqual(["live evt-test: mode is test", "test evt-live: mode is live"]);
+  expect(await decided("quarantined")).toEqual([
+    "live evt-none: it does not tell its mode",
+    "test evt-none: it does not tell its mode",
   ]);
+  expect(await operator.attention()).toHaveLength(2);
+  expect(await server.owed()).toEqual([]);
   expect(server.events.filter(({ kind }) => kind === "handler.failed" || kind === "delivery.failed")).toEqual([]);
 });
