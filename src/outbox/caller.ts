@@ -6,6 +6,7 @@ import type { Probe } from "../domain/probe.ts";
 import type { CallResult } from "./call-result.ts";
 import { mergeHeaders, type HeaderFields } from "./headers.ts";
 import { httpCall } from "./http-call.ts";
+import { patientResolve } from "./patient-resolve.ts";
 import { checkDestination, guardedLookup, systemResolve, type Resolve } from "./ssrf-guard.ts";
 
 /** One request to a provider. */
@@ -69,7 +70,8 @@ export class Caller {
 
   constructor(options: CallerOptions) {
     this.#options = options;
-    this.#resolve = options.resolve ?? systemResolve;
+    const { clock, limits, resolve = systemResolve } = options;
+    this.#resolve = patientResolve(resolve, { clock, connectMs: limits.connectMs });
   }
 
   /**

@@ -1,8 +1,25 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
+import type { Resolve } from "../../src/outbox/ssrf-guard.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startProcess } from "../../src/testing/processes.ts";
 import { answer, certificate, make, replyOk, send, toLoopback, Wire } from "./wire.ts";
+
+test("calls to a name that is not answered for ask for it once, and those to others go on", async () => {
+  await using wire = await Wire.plain(replyOk);
+  const asked: string[] = [];
+  const resolve: Resolve = (name) => {
+    asked.push(name);
+    return name === "dead.test" ? new Promise(() => undefined) : toLoopback();
+  };
+  const { caller, clock } = make({ resolve });
+  const calls = Array.from({ length: 16 }, () => send("http://dead.test/", { caller }));
+  await eventually(() => asked.length > 0);
+  expect(await send(`http://live.test:${wire.port}/`, { caller })).toMatchObject({ status: 201 });
+  clock.advance(5_000);
+  for (const call of calls) expect(await call).toMatchObject({ kind: "not_sent", cause: "deadline", phase: "resolve" });
+  expect(asked).toEqual(["dead.test", "live.test"]);
+});
 
 describe("connections", () => {
   test("are kept and used again, unless a call wants its own", async () => {
