@@ -35,3 +35,25 @@ test("a subscriber that throws costs neither the caller nor the others, and warn
     expect.stringMatching(/^A telemetry subscriber failed on park.released: Error at fan-out.test.ts:\d+$/),
   ]);
 });
+
+test("an async subscriber that rejects is one that failed, and ends nothing", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): number => warnings.push(warning);
+  process.on("warning", onWarning);
+  const warned = once(process, "warning");
+  const emit = fanOut([
+    // As users write them: an async function is accepted where nothing is expected back.
+    async () => {
+      await Promise.resolve();
+      throw new Error("canary");
+    },
+  ]);
+  // Vitest fails a run with an unhandled rejection.
+  emit(event);
+  emit(event);
+  await warned;
+  process.off("warning", onWarning);
+  expect(warnings.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^A telemetry subscriber failed on park.released: Error at fan-out.test.ts:\d+$/),
+  ]);
+});

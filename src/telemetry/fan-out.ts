@@ -4,9 +4,9 @@ import type { Emit, TelemetryEvent } from "../domain/telemetry.ts";
 /**
  * One `Emit` that tells several subscribers, in order; those of a set also when they are added later.
  *
- * Events are told in the middle of the work they describe. A subscriber that throws must not undo that
- * work or keep the event from the others, so its first failure becomes a process warning and the rest
- * of its failures are dropped.
+ * Events are told in the middle of the work they describe. A subscriber that throws, or an async one
+ * that rejects, must not undo that work, keep the event from the others or end the process, so its first
+ * failure becomes a process warning and the rest of its failures are dropped.
  *
  * @example
  * ```ts
@@ -16,16 +16,25 @@ import type { Emit, TelemetryEvent } from "../domain/telemetry.ts";
  */
 export function fanOut(subscribers: Iterable<Emit>): Emit {
   const warned = new WeakSet<Emit>();
+  const failed = (emit: Emit, event: TelemetryEvent, error: unknown): void => {
+    if (!warned.has(emit)) warn(event, error);
+    warned.add(emit);
+  };
   return (event) => {
     for (const emit of subscribers) {
       try {
-        emit(event);
+        const told: unknown = emit(event);
+        if (isThenable(told)) told.then(undefined, (error: unknown) => failed(emit, event, error));
       } catch (error) {
-        if (!warned.has(emit)) warn(event, error);
-        warned.add(emit);
+        failed(emit, event, error);
       }
     }
   };
+}
+
+/** An async function passes for one that gives nothing. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 function warn({ kind }: TelemetryEvent, error: unknown): void {

@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import type { TelemetryEvent } from "../domain/telemetry.ts";
-import { jsonLogger, type JsonLoggerOptions } from "./logger.ts";
+import { isJsonLogger, jsonLogger, type JsonLoggerOptions } from "./logger.ts";
 
 function logged(
   events: readonly TelemetryEvent[],
@@ -51,4 +52,18 @@ test("a text that a sender chose cannot end the line or fill the log", () => {
   const [line] = logged([{ ...decided, eventId: `a\n{"level":"fatal"}${"x".repeat(10_000)}` }]);
   expect(String(line?.["eventId"]).length).toBeLessThan(600);
   expect(line?.["level"]).toBe("info");
+});
+
+test("lines go to standard error unless told otherwise: standard output is what programs read", () => {
+  const logger = new URL("logger.ts", import.meta.url).href;
+  const script = `import { jsonLogger } from "${logger}"; jsonLogger()(${JSON.stringify(decided)});`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  expect([stdout, JSON.parse(stderr)]).toEqual(["", expect.objectContaining({ kind: "event.decided" })]);
+}, 90_000);
+
+test("a logger is known as one, and nothing else is", () => {
+  expect([isJsonLogger(jsonLogger({ level: "silent" })), isJsonLogger(() => undefined)]).toEqual([true, false]);
 });

@@ -38,8 +38,15 @@ const lines: { readonly [K in Kind]: readonly [Level, ...FieldOf<K>[]] } = {
 export interface JsonLoggerOptions {
   /** The least level that is written. Default `"info"`. */
   readonly level?: Level | "silent" | undefined;
-  /** Where lines go. Default standard output, written at once. */
+  /** Where lines go. Default standard error, written at once: standard output is a program's own. */
   readonly destination?: DestinationStream | undefined;
+}
+
+const loggers = new WeakSet<Emit>();
+
+/** Whether a subscriber came from {@link jsonLogger}. */
+export function isJsonLogger(emit: Emit): boolean {
+  return loggers.has(emit);
 }
 
 /** Longest text of one field: an id may come from a sender, and a sender may not fill the log. */
@@ -56,12 +63,14 @@ const textMax = 512;
 export function jsonLogger({ level = "info", destination }: JsonLoggerOptions = {}): Emit {
   const logger = pino(
     { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    destination ?? pino.destination({ fd: 2, sync: true }),
   );
-  return (event) => {
+  const emit: Emit = (event) => {
     const [at, ...fields] = lines[event.kind];
     if (logger.isLevelEnabled(at)) logger[at](entry(event, fields));
   };
+  loggers.add(emit);
+  return emit;
 }
 
 function entry(event: TelemetryEvent, fields: readonly string[]): Record<string, unknown> {
