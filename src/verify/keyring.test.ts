@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { bodyOnly, token } from "../../test/kit/signing.ts";
 import { checkSecrets } from "./check-secrets.ts";
@@ -100,4 +101,14 @@ describe("openKeyring()", () => {
     expect(secretId(first)).toMatch(/^[0-9a-f]{8}$/);
     expect(secretId(first)).not.toBe(secretId(second));
   });
+});
+
+test("a keyring that is printed, serialised or copied gives away no key", () => {
+  const keyring = openKeyring([bodyOnly, token], ["a secret to be kept"]);
+  if (keyring.kind === "unusable") throw new Error(keyring.message);
+  expect(keyring.entries.map(({ keys }) => keys.length)).toEqual([1, 1]);
+  const ids = `{"kind":"usable","secretIds":["${secretId("a secret to be kept")}"]}`;
+  expect(JSON.stringify(keyring)).toBe(ids);
+  expect(JSON.stringify({ ...keyring })).toBe(ids);
+  expect(inspect(keyring, { depth: null, showHidden: true })).not.toMatch(/Uint8Array|Buffer|KeyObject/);
 });

@@ -29,8 +29,24 @@ export interface Keyring {
   readonly secretIds: readonly string[];
 }
 
+/** Its keys are private, so that whatever prints or serialises an application has none of them in it. */
+class PrivateKeyring implements Keyring {
+  readonly kind = "usable";
+  readonly secretIds: readonly string[];
+  readonly #entries: readonly KeyedScheme[];
+
+  constructor(entries: readonly KeyedScheme[], secretIds: readonly string[]) {
+    this.#entries = entries;
+    this.secretIds = secretIds;
+  }
+
+  get entries(): readonly KeyedScheme[] {
+    return this.#entries;
+  }
+}
+
 /** Fails closed: for a connection whose secrets could not be read. */
-export const emptyKeyring: Keyring = { kind: "usable", entries: [], secretIds: [] };
+export const emptyKeyring: Keyring = new PrivateKeyring([], []);
 
 /**
  * Makes a connection's secrets ready for its schemes. A secret serves every scheme whose key form it
@@ -57,7 +73,7 @@ export function openKeyring(
     .filter(({ keys }) => keys.length > 0);
   const served = new Set(entries.flatMap(({ keys }) => keys.map(({ id }) => id)));
   const secretIds = checked.secrets.map(secretId);
-  if (secretIds.every((id) => served.has(id))) return { kind: "usable", entries, secretIds };
+  if (secretIds.every((id) => served.has(id))) return new PrivateKeyring(entries, secretIds);
   const position = 1 + secrets.findIndex((secret) => secret !== undefined && !served.has(secretId(secret)));
   const forms = schemes.map((scheme) => (scheme.kind === "token" ? "any text" : keyFormText(scheme.key))).join(", or ");
   return unusable(
