@@ -4,7 +4,7 @@ import { hasCode } from "../../src/domain/errors.ts";
 import { facts, orders, scopes, sent } from "./facts.ts";
 import { rouse } from "./incidents.ts";
 import { type Exchange, observe } from "./observe.ts";
-import { act, decide } from "./operate.ts";
+import { decide, operate } from "./operate.ts";
 import type { Process } from "./process.ts";
 import { keyOf } from "./reference.ts";
 import { leaseMs } from "./shop.ts";
@@ -43,8 +43,7 @@ export async function doDeed(process: Process, world: World, deed: Deed): Promis
       await process.workUntil(deed.until);
       return world.crash(process);
     case "operate":
-      await act(process, world, deed);
-      return;
+      return operate(process, world, deed);
     case "decide":
       return decide(process, world, deed);
     case "resume":

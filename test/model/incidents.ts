@@ -39,7 +39,10 @@ export async function happen(world: World, incident: Incident): Promise<void> {
 export async function rouse({ processes }: World, first: StepOf<"rouse">["first"]): Promise<void> {
   for (const process of processes.filter(({ asleep }) => asleep)) {
     process.asleep = false;
-    if (first === "answers") await process.hear();
+    if (first === "answers") {
+      await process.launch();
+      await process.hear();
+    }
     await process.work();
   }
 }

@@ -33,6 +33,10 @@ async function checkReceipts({ reader, reference }: World, listed: ReadonlyMap<n
     [key, scope.tenant ?? "", outcome, deliveries, open.size].join(" "),
   );
   expect(found.sort(), "receipts: key, tenant, outcome, deliveries, open mismatches").toEqual(expected.sort());
+  for (const { fact, scope, eventId, outcome } of reference.receipts.values()) {
+    const isThere = fact.type === "order.paid" && reference.orders.has(`${scope.tenant}|${fact.order}`);
+    if (outcome === "parked") expect(isThere, `${eventId} waits for what is there`).toBe(false);
+  }
   for (const { id, eventId, outcome, dueAt, reason } of receipts) {
     const isSeen = (finalOutcomes as readonly string[]).includes(outcome) || dueAt !== null || listed.has(id);
     expect(isSeen, `${eventId} is ${outcome} and nobody sees it`).toBe(true);

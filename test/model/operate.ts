@@ -1,6 +1,8 @@
 /** What an operator does. Every refusal is fine with a named code; what is done is audited, and the reference takes note. */
 import { hasCode } from "../../src/domain/errors.ts";
+import type { Obligation } from "../../src/domain/obligation.ts";
 import type { Receipt } from "../../src/domain/receipt.ts";
+import { closedStates, refOf } from "./obligations.ts";
 import { observe } from "./observe.ts";
 import type { Process } from "./process.ts";
 import { keyOf, type ModelReceipt } from "./reference.ts";
@@ -9,32 +11,38 @@ import type { World } from "./world.ts";
 
 type Verb = StepOf<"operate">["verb"];
 
-/** Acts on an obligation. */
+/** Acts on an obligation, most often on one that is open. */
+export async function operate(process: Process, world: World, { verb, nth }: StepOf<"operate">): Promise<void> {
+  const obligations = await world.reader.obligations({}, { limit: 500 });
+  const open = obligations.filter(({ state }) => !closedStates.includes(state));
+  const among = open.length > 0 ? open : obligations;
+  const obligation = among[nth % among.length];
+  if (obligation) await act(process, world, { obligation, verb });
+}
+
+/** Acts on an obligation; `id` is what the provider is said to have called it. */
 export async function act(
   process: Process,
   world: World,
-  step: Omit<StepOf<"operate">, "kind" | "process">,
-): Promise<boolean> {
-  const { tenant, order, what, verb } = step;
-  const operationKey = `${order}/${what}/v1`;
-  const ref = `${tenant}/${operationKey}`;
+  { obligation, verb, id = "said" }: { readonly obligation: Obligation; readonly verb: Verb; readonly id?: string },
+): Promise<void> {
+  const ref = refOf(obligation);
   const claimed = world.processes.flatMap(({ flights }) =>
     flights.filter((one) => one.ref === ref && one.state === "claimed"),
   );
-  const changed = await allowed(() => doIt(process, verb, { tenant, operationKey }));
-  if (!changed) return false;
+  const { tenant, operationKey } = obligation;
+  if (!(await allowed(() => doIt(process, verb, { tenant, operationKey, id })))) return;
   const operation = world.provider.operation(ref);
   operation.actions += 1;
   if (verb === "renew") world.provider.force(ref);
   if (verb === "done") operation.said = true;
   if (verb === "cancel") Object.assign(operation, { cancelled: true, claimed: claimed.length });
-  return true;
 }
 
 async function doIt(
   { app }: Process,
   verb: Verb,
-  name: { readonly tenant: string; readonly operationKey: string },
+  { id, ...name }: { readonly tenant: string; readonly operationKey: string; readonly id: string },
 ): Promise<{ readonly changed: boolean }> {
   const operator = app.operator({ who: "ada" });
   switch (verb) {
@@ -45,7 +53,7 @@ async function doIt(
     case "cancel":
       return operator.cancel({ ...name, reason: "the customer called" });
     case "done":
-      return operator.done({ ...name, evidence: "seen at the provider", answer: { id: "said" } });
+      return operator.done({ ...name, evidence: "seen at the provider", answer: { id } });
     case "renew":
       return operator.renewKey({ ...name, confirm: true });
     default:

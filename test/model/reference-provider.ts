@@ -27,7 +27,7 @@ export interface ModelOperation {
   open: boolean;
   readonly keys: Map<string, Key>;
   arrivals: number;
-  /** How often an operator had it sent under a new key, on his own word. */
+  /** How often an operator had it sent again on his own word, when it may have been done. */
   forced: number;
   /** An operator said that it was done. */
   said: boolean;
@@ -44,6 +44,8 @@ export class ReferenceProvider {
   readonly operations: Map<string, ModelOperation> = new Map();
   /** How often a request came again because of an "absent". */
   sentAfterAbsent = 0;
+  /** Which operation each key is of. */
+  readonly #owners: Map<string, string> = new Map();
   readonly #keyLifetimeMs: number;
 
   constructor({ keyLifetimeMs }: { readonly keyLifetimeMs: number }) {
@@ -71,7 +73,7 @@ export class ReferenceProvider {
   /** Takes note of a request; gives what is wrong with sending it now, if anything is. */
   arrives({ ref, key, body, atMs, refused }: Arrived): string | undefined {
     const operation = this.operation(ref);
-    const problem = this.#problem(operation, { key, body, atMs });
+    const problem = this.#takenBy(ref, key) ?? this.#problem(operation, { key, body, atMs });
     operation.arrivals += 1;
     operation.claimed = Math.max(0, operation.claimed - 1);
     if (key !== undefined && !operation.keys.has(key)) operation.keys.set(key, { sinceMs: atMs, body });
@@ -91,8 +93,15 @@ export class ReferenceProvider {
   /** An operator takes it on himself that nothing was done. */
   force(ref: string): void {
     const operation = this.operation(ref);
-    operation.forced += 1;
+    if (operation.open) operation.forced += 1;
     operation.open = false;
+  }
+
+  #takenBy(ref: string, key: string | undefined): string | undefined {
+    if (key === undefined) return undefined;
+    const owner = this.#owners.get(key) ?? ref;
+    this.#owners.set(key, owner);
+    return owner === ref ? undefined : `sent under the key of ${owner}`;
   }
 
   #problem(

@@ -4,8 +4,9 @@ import type { Attention } from "../../src/store/reader.ts";
 import { expectNoPayload } from "./expect-no-payload.ts";
 import { release } from "./incidents.ts";
 import { checkInvariants } from "./invariants.ts";
+import { closedStates, refOf } from "./obligations.ts";
 import { observe } from "./observe.ts";
-import { decideOn } from "./operate.ts";
+import { act, decideOn } from "./operate.ts";
 import { finalOutcomes, keyOf, snapshotKey } from "./reference.ts";
 import type { World } from "./world.ts";
 
@@ -60,7 +61,7 @@ async function unseen({ reader }: World): Promise<readonly string[]> {
       : [`${eventId} is ${outcome}`],
   );
   const obligations = (await reader.obligations({}, everything)).flatMap(({ id, operationKey, state, destination }) =>
-    ["done", "cancelled"].includes(state) || listed.has(`obligation ${id}`) || listed.has(destination)
+    closedStates.includes(state) || listed.has(`obligation ${id}`) || listed.has(destination)
       ? []
       : [`${operationKey} is ${state}`],
   );
@@ -73,28 +74,19 @@ function idOf(item: Exclude<Attention, { readonly kind: "destination" }>): numbe
 
 async function clear(world: World, item: Attention): Promise<void> {
   const process = world.processes[0]!;
-  const operator = process.app.operator({ who: "ada" });
   switch (item.kind) {
     case "destination":
-      await operator.resume(item);
+      await process.app.operator({ who: "ada" }).resume(item);
       return;
     case "receipt":
       if (item.mismatches > 0) await decideOn(process, world, { receipt: item.receipt, verb: "acknowledge" });
       else await decideOn(process, world, { receipt: item.receipt, verb: "keep" });
       return;
     case "obligation": {
-      const { tenant, operationKey } = item.obligation;
-      const ref = `${tenant}/${operationKey}`;
-      const [id] = world.carriers.effects(ref);
-      const operation = world.provider.operation(ref);
-      operation.actions += 1;
-      if (id === undefined && item.obligation.state !== "settling") {
-        world.provider.force(ref);
-        await operator.renewKey({ tenant, operationKey, confirm: true });
-      } else {
-        operation.said = true;
-        await operator.done({ tenant, operationKey, evidence: "seen at the provider", answer: { id: id ?? "said" } });
-      }
+      const { obligation } = item;
+      const [id] = world.carriers.effects(refOf(obligation));
+      const verb = id === undefined && obligation.state !== "settling" ? "renew" : "done";
+      await act(process, world, { obligation, verb, ...(id !== undefined && { id }) });
       return;
     }
     default:

@@ -52,9 +52,8 @@ const deeds = [
     3,
     of("operate", {
       process,
-      ...order,
-      verb: fc.constantFrom("retry", "lookup", "cancel", "done", "renew"),
-      what: fc.constantFrom("fulfil", "fulfil", "fulfil", "notify"),
+      verb: fc.constantFrom("retry", "lookup", "lookup", "cancel", "done", "renew"),
+      nth: fc.nat(20),
     }),
   ],
   [
@@ -80,8 +79,8 @@ const incidents = [
   [2, of("lookup fault", { fault: lookupFault })],
   [3, of("release", {})],
   [1, of("reboot", { downMs: fc.constantFrom(second, minute, hour) })],
-  [1, of("step wall", { ms: fc.constantFrom(-hour, -minute, minute, hour) })],
-  [1, of("suspend", { ms: fc.constantFrom(minute, hour) })],
+  [3, of("step wall", { ms: fc.constantFrom(-hour, -minute, minute, hour) })],
+  [2, of("suspend", { ms: fc.constantFrom(6 * minute, hour) })],
 ] as const;
 
 type Made<Weighted extends readonly (readonly [number, fc.Arbitrary<unknown>])[]> =
