@@ -59,12 +59,13 @@ describe("app.node", () => {
   });
 
   test("leaves an answer alone that somebody in front gave meanwhile", async () => {
-    const ask = await listening((request, response) => {
+    const ask = await listening(async (request, response) => {
       app.node(request, response);
-      response.writeHead(503).end("too slow");
+      response.writeHead(503).write("too ");
+      await eventually(async () => (await hooks.receipts()) === 1);
+      response.end("slow");
     });
     expect(await ask(rawRequest(payment("evt-1"), {}))).toBe("503 too slow");
-    await eventually(async () => (await hooks.receipts()) === 1);
   });
 });
 
