@@ -31,7 +31,7 @@ export const acceptContenders: readonly string[] = ["counterfoil", "hand-written
 type Run = BenchResult & LoadResult;
 
 const secret = "whsec_of_the_bench_only";
-const warmUpMs = 1_500;
+const warmUpMs = 4_000;
 const startTimeoutMs = 60_000;
 /** For signing before the warm-up and for the last answers after the window. */
 const loadGraceMs = 60_000;
