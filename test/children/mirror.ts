@@ -21,7 +21,7 @@ const app = defineApp({
   store: sqlite(process.argv[2] ?? ""),
   connections: [connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [changed] })],
   effects: [],
-  limits: { lockMs: 30_000 },
+  limits: { queueMs: 30_000, lockMs: 30_000 },
 });
 
 answerParent({

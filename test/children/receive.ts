@@ -2,7 +2,7 @@
 import { answerParent } from "../../src/testing/child.ts";
 import { orderApp, payment } from "../support/order-app.ts";
 
-const app = orderApp(process.argv[2] ?? "", { limits: { lockMs: 30_000 } });
+const app = orderApp(process.argv[2] ?? "", { limits: { queueMs: 30_000, lockMs: 30_000 } });
 await app.open();
 
 answerParent({
