@@ -133,10 +133,10 @@ function readingOf(connection: Connection, read: ReadBytes, tenant: Tenant): Rea
     return decided("quarantined", identity.kind === "quarantined" ? identity.cause : body.kind);
   }
   if (tenant.problem !== null) return decided("quarantined", tenant.problem);
-  if (connection.mode !== null && identity.mode === undefined)
-    return decided("quarantined", "it does not tell its mode");
-  if (connection.mode !== null && identity.mode !== connection.mode)
-    return decided("ignored", `mode is ${identity.mode}`);
+  if (connection.mode !== null) {
+    if (identity.mode === undefined) return decided("quarantined", "it does not tell its mode");
+    if (identity.mode !== connection.mode) return decided("ignored", `mode is ${identity.mode}`);
+  }
   const handler = connection.handlers.get(identity.type);
   if (handler === undefined) return decided("ignored", unmappedReason);
   return runnable(connection, handler, {
