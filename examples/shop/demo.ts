@@ -13,7 +13,6 @@ import { startFakeProvider } from "counterfoil/testing";
 import { dataFolder } from "./data-folder.ts";
 import { bookkeeping, printBooks } from "./demo-books.ts";
 import { type DemoDelivery, type DemoOrder, demoDeliveries, demoOrders, refundDelivery } from "./demo-events.ts";
-import { createTables, placeOrder } from "./orders.ts";
 
 await using stack = new AsyncDisposableStack();
 const folder = mkdtempSync(join(tmpdir(), "counterfoil-demo-"));
@@ -23,6 +22,7 @@ const courier = stack.use(await startFakeProvider({ contract: "ignores" }));
 Object.assign(process.env, { SHOP_DATA: folder, SHOP_CARRIER: carrier.url, SHOP_COURIER: courier.url });
 const { secrets } = dataFolder(folder);
 const { app } = await import("./demo.config.ts");
+const { createTables, placeOrder } = await import("./orders.ts");
 
 await app.open();
 stack.defer(() => app.stop());

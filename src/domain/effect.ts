@@ -116,6 +116,24 @@ export interface Owe {
   ): Promise<void>;
 }
 
+/** Types are gone at run time: a mistyped option would be ignored without a word. */
+const known: ReadonlySet<string> = new Set<keyof EffectDefinition>([
+  "input",
+  "answer",
+  "request",
+  "headers",
+  "idempotency",
+  "lookup",
+  "settled",
+  "allow",
+  "timeout",
+  "attemptsMax",
+  "concurrency",
+  "verdicts",
+  "keyReused",
+  "replayed",
+]);
+
 /**
  * Declares an effect.
  *
@@ -135,6 +153,12 @@ export function effect<Input extends Json, Answer = unknown, Found = unknown>(
 ): Effect<Input> {
   if (!/^[A-Za-z0-9][\w.-]*\/v\d+$/.test(name)) {
     throw new TypeError(`Cannot declare effect "${name}": give it a name and a version, such as "ship/v1"`);
+  }
+  const unknown = Object.keys(options).find((option) => !known.has(option));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `Cannot declare effect "${name}": there is no option "${unknown}"; known are ${[...known].join(", ")}`,
+    );
   }
   return { name, definition: options as unknown as EffectDefinition };
 }

@@ -1,3 +1,5 @@
+import { Misuse } from "./misuse.ts";
+
 const partLengthMax = 512;
 
 /**
@@ -12,13 +14,13 @@ const partLengthMax = 512;
  * ```
  */
 export function joinKey(parts: readonly string[]): string {
-  if (parts.length === 0) throw new TypeError("Cannot build a key: it has no parts; name the business operation");
+  if (parts.length === 0) throw new Misuse("Cannot build a key: it has no parts; name the business operation");
   return parts.map(escapePart).join("/");
 }
 
 function escapePart(part: unknown, index: number): string {
   const problem = namePart(part);
-  if (problem !== undefined) throw new TypeError(`Cannot build a key: part ${index + 1} ${problem}`);
+  if (problem !== undefined) throw new Misuse(`Cannot build a key: part ${index + 1} ${problem}`);
   return (part as string).replaceAll("%", "%25").replaceAll("/", "%2F");
 }
 

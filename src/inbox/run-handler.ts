@@ -1,7 +1,8 @@
-/** Runs one handler as a unit and turns what came of it into a decision. */
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../domain/handler.ts";
+/** Runs one handler as a unit and turns what came of it into a decision. */
+import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import { conflictReasons, type Decision, type Prerequisite, unmappedReason } from "../domain/outcome.ts";
 import type { StoreTx } from "../store/store.ts";
@@ -171,7 +172,7 @@ function reasonText(reason: unknown): string {
 function prerequisite(kind: string, id: string): Prerequisite {
   for (const part of [kind, id]) {
     const problem = namePart(part);
-    if (problem !== undefined) throw new TypeError(`Cannot wait: a name ${problem}`);
+    if (problem !== undefined) throw new Misuse(`Cannot wait: a name ${problem}`);
   }
   return { kind, id };
 }

@@ -66,11 +66,17 @@ export function jsonLogger({ level = "info", destination }: JsonLoggerOptions = 
     destination ?? pino.destination({ fd: 2, sync: true }),
   );
   const emit: Emit = (event) => {
-    const [at, ...fields] = lines[event.kind];
+    const [usual, ...fields] = lines[event.kind];
+    const at = needsOperator(event) ? "error" : usual;
     if (logger.isLevelEnabled(at)) logger[at](entry(event, fields));
   };
   loggers.add(emit);
   return emit;
+}
+
+/** An attempt that leaves its obligation where only a person can take it further. */
+function needsOperator(event: TelemetryEvent): boolean {
+  return event.kind === "attempt.ended" && event.state === "stuck";
 }
 
 function entry(event: TelemetryEvent, fields: readonly string[]): Record<string, unknown> {

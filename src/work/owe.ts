@@ -1,9 +1,10 @@
-/** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
 import { canonicalJson, sha256 } from "../domain/digest.ts";
 import { durationMs } from "../domain/duration.ts";
 import type { Effect, EffectDefinition, Operation, RequestSpec } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import { wireKey } from "../domain/key-life.ts";
+/** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
+import { Misuse } from "../domain/misuse.ts";
 import { joinKey } from "../domain/names.ts";
 import type { FrozenRequest } from "../domain/obligation.ts";
 import { check } from "../domain/schema.ts";
@@ -31,7 +32,7 @@ export function draftObligation(
   { scope, runtime }: { readonly scope: Scope; readonly runtime: Runtime },
 ): ObligationDraft {
   if (runtime.effects.get(effect.name) !== effect.definition) {
-    throw new TypeError(`Cannot owe "${effect.name}": it is not registered; add it to effects in defineApp`);
+    throw new Misuse(`Cannot owe "${effect.name}": it is not registered; add it to effects in defineApp`);
   }
   const { definition } = effect;
   const operationKey = joinKey(owed.key);
@@ -79,19 +80,19 @@ export function requestDigest({ method, url, contentType, body }: FrozenRequest)
 
 function checkedInput(effect: Effect<never>, input: unknown): Json {
   const checked = check(effect.definition.input, input);
-  if (!checked.fits) throw new TypeError(`Cannot owe "${effect.name}": its input ${checked.issues.join("; ")}`);
+  if (!checked.fits) throw new Misuse(`Cannot owe "${effect.name}": its input ${checked.issues.join("; ")}`);
   return checked.value as Json;
 }
 
 function freeze(spec: RequestSpec, effect: string, bytesMax: number): FrozenRequest {
   const url = URL.parse(spec.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError(`Cannot owe "${effect}": its request has no absolute http or https URL`);
+    throw new Misuse(`Cannot owe "${effect}": its request has no absolute http or https URL`);
   }
   if (spec.json === undefined) return { method: spec.method, url: url.href, contentType: null, body: null };
   const body = new TextEncoder().encode(JSON.stringify(spec.json));
   if (body.length > bytesMax) {
-    throw new TypeError(`Cannot owe "${effect}": its request has ${body.length} bytes, allowed are ${bytesMax}`);
+    throw new Misuse(`Cannot owe "${effect}": its request has ${body.length} bytes, allowed are ${bytesMax}`);
   }
   return { method: spec.method, url: url.href, contentType: "application/json", body };
 }

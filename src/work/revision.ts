@@ -1,3 +1,5 @@
+import { Misuse } from "../domain/misuse.ts";
+
 /**
  * The decimal text of a revision.
  *
@@ -10,11 +12,11 @@
  */
 export function revisionText(revision: number | bigint | string): string {
   if (typeof revision === "number" && !Number.isSafeInteger(revision)) {
-    throw new TypeError(`Cannot use ${revision} as a revision: it is no exact integer; pass its digits as text`);
+    throw new Misuse("Cannot use this number as a revision: it is no exact integer; pass its digits as text");
   }
   const text = String(revision);
   if (!/^-?\d{1,255}$/.test(text)) {
-    throw new TypeError("Cannot use this revision: it is no integer; a timestamp is not a revision");
+    throw new Misuse("Cannot use this revision: it is no integer; a timestamp is not a revision");
   }
   return BigInt(text).toString();
 }

@@ -1,3 +1,4 @@
+import { Misuse } from "../domain/misuse.ts";
 import { type InternalTx, runText, type SqlValue, type Tx } from "../domain/sql.ts";
 
 /** Where a state lives and which moves between its values are allowed. */
@@ -7,7 +8,7 @@ export interface TransitionOptions<State extends string> {
   readonly key: readonly [string, ...string[]];
   readonly column: string;
   /** For each state, the states it may be entered from. */
-  readonly from: Readonly<Record<State, readonly State[]>>;
+  readonly from: Readonly<Record<State, readonly NoInfer<State>[]>>;
 }
 
 /** Whether a row moved, and if not, which state it is in; `undefined` when there is no such row. */
@@ -45,7 +46,7 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
       const run = (tx as InternalTx)[runText];
       const from = Object.hasOwn(options.from, to) ? options.from[to] : undefined;
       if (from === undefined) {
-        throw new TypeError(`Cannot move to "${to}": it is not a declared state of ${options.table}`);
+        throw new Misuse(`Cannot move a row of ${options.table}: the state to move to is not a declared one`);
       }
       if (from.length > 0 && (await run(update(from), [to, ...key, ...from])).changes > 0) return { moved: true };
       const [row] = await run(read, key);
@@ -56,7 +57,7 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
 
 function identifier(name: string): string {
   if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name)) {
-    throw new TypeError(`Cannot use "${name}" as a table or column name`);
+    throw new Misuse(`Cannot use "${name}" as a table or column name`);
   }
   return name
     .split(".")

@@ -1,3 +1,8 @@
+import { canonicalJson, sha256 } from "../domain/digest.ts";
+import type { Effect, Owe } from "../domain/effect.ts";
+import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import type { WorkContext } from "../domain/handler.ts";
+import type { Json } from "../domain/json.ts";
 /**
  * One user body inside an open transaction: a handler, a settled hook, or the application's own work.
  *
@@ -7,11 +12,7 @@
  * - nothing it left behind can touch the transaction after it settled;
  * - all of it is undone when the body throws or decides against its event.
  */
-import { canonicalJson, sha256 } from "../domain/digest.ts";
-import type { Effect, Owe } from "../domain/effect.ts";
-import { CounterfoilError, hasCode } from "../domain/errors.ts";
-import type { WorkContext } from "../domain/handler.ts";
-import type { Json } from "../domain/json.ts";
+import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import type { Resource, SnapshotInput, SnapshotResult } from "../domain/resource.ts";
 import { check } from "../domain/schema.ts";
@@ -66,7 +67,7 @@ export class Unit implements WorkContext {
     const unit = this;
     this.tx = {
       sql: ((text: TemplateStringsArray, ...values: readonly (SqlValue | Date)[]) =>
-        unit.#guarded(() => storeTx.query(text, values.map(bound)))) as Tx["sql"],
+        unit.#guarded(() => storeTx.query(asTemplate(text), values.map(bound)))) as Tx["sql"],
       get native() {
         unit.#assertOpen();
         return storeTx.native;
@@ -116,7 +117,7 @@ export class Unit implements WorkContext {
   async #snapshot<State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> {
     const { scope, force = false } = this.#options;
     if (scope.connection === "") {
-      throw new TypeError(
+      throw new Misuse(
         `Cannot apply snapshot of ${resource.kind}: snapshots are kept for a connection; name it in app.transaction`,
       );
     }
@@ -184,23 +185,30 @@ export class Unit implements WorkContext {
   }
 }
 
+function asTemplate(text: TemplateStringsArray): TemplateStringsArray {
+  if (Array.isArray(text)) return text;
+  throw new Misuse(
+    "Cannot run a statement: sql is a tag, so that values are bound; write tx.sql`SELECT ...` without parentheses",
+  );
+}
+
 function bound(value: SqlValue | Date, index: number): SqlValue {
   if (value === undefined) {
-    throw new TypeError(`Cannot bind value ${index + 1}: it is undefined; use null for no value`);
+    throw new Misuse(`Cannot bind value ${index + 1}: it is undefined; use null for no value`);
   }
   return value instanceof Date ? value.toISOString() : value;
 }
 
 function named(part: unknown, action: string): string {
   const problem = namePart(part);
-  if (problem !== undefined) throw new TypeError(`Cannot call ${action}: a name ${problem}`);
+  if (problem !== undefined) throw new Misuse(`Cannot call ${action}: a name ${problem}`);
   return part as string;
 }
 
 function fitting<State>(resource: Resource<State>, state: unknown): State {
   const checked = check(resource.schema, state);
   if (!checked.fits) {
-    throw new TypeError(`Cannot apply snapshot of ${resource.kind}: its state ${checked.issues.join("; ")}`);
+    throw new Misuse(`Cannot apply snapshot of ${resource.kind}: its state ${checked.issues.join("; ")}`);
   }
   return checked.value;
 }

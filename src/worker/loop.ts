@@ -5,7 +5,7 @@
  */
 import { backoffMs } from "../domain/backoff.ts";
 import { errorSummary } from "../domain/error-summary.ts";
-import { CounterfoilError } from "../domain/errors.ts";
+import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Runtime } from "../work/runtime.ts";
 
 export interface LoopOptions {
@@ -97,11 +97,13 @@ export class Loop {
     try {
       more = await run(due);
       this.#well();
+      this.#tickedAtMs = runtime.clock.monotonicMs();
     } catch (error) {
       this.#ill(error);
+      // A store in trouble is not this loop's death: it goes on once the store does. Any other failure may be.
+      if (hasCode(error, ...storeTroubles)) this.#tickedAtMs = runtime.clock.monotonicMs();
     }
-    this.#tickedAtMs = runtime.clock.monotonicMs();
-    if (due) this.#dueAtMs = this.#tickedAtMs + everyMs * (0.75 + runtime.random() / 2);
+    if (due) this.#dueAtMs = runtime.clock.monotonicMs() + everyMs * (0.75 + runtime.random() / 2);
     this.#running = undefined;
     if (this.#on) this.#next(more);
     return more;
