@@ -1,7 +1,7 @@
+/** Runs one handler as a unit and turns what came of it into a decision. */
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../domain/handler.ts";
-/** Runs one handler as a unit and turns what came of it into a decision. */
 import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import { conflictReasons, type Decision, type Prerequisite, unmappedReason } from "../domain/outcome.ts";

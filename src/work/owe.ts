@@ -1,9 +1,9 @@
+/** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
 import { canonicalJson, sha256 } from "../domain/digest.ts";
 import { durationMs } from "../domain/duration.ts";
 import type { Effect, EffectDefinition, Operation, RequestSpec } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import { wireKey } from "../domain/key-life.ts";
-/** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
 import { Misuse } from "../domain/misuse.ts";
 import { joinKey } from "../domain/names.ts";
 import type { FrozenRequest } from "../domain/obligation.ts";

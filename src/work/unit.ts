@@ -1,8 +1,3 @@
-import { canonicalJson, sha256 } from "../domain/digest.ts";
-import type { Effect, Owe } from "../domain/effect.ts";
-import { CounterfoilError, hasCode } from "../domain/errors.ts";
-import type { WorkContext } from "../domain/handler.ts";
-import type { Json } from "../domain/json.ts";
 /**
  * One user body inside an open transaction: a handler, a settled hook, or the application's own work.
  *
@@ -12,6 +7,11 @@ import type { Json } from "../domain/json.ts";
  * - nothing it left behind can touch the transaction after it settled;
  * - all of it is undone when the body throws or decides against its event.
  */
+import { canonicalJson, sha256 } from "../domain/digest.ts";
+import type { Effect, Owe } from "../domain/effect.ts";
+import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import type { WorkContext } from "../domain/handler.ts";
+import type { Json } from "../domain/json.ts";
 import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import type { Resource, SnapshotInput, SnapshotResult } from "../domain/resource.ts";
