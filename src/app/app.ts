@@ -1,12 +1,14 @@
 /** The application: one configuration put to work. Composition only; what it does stands in the folders below. */
+import { MessageChannel } from "node:worker_threads";
 import { type Duration, durationMs } from "../domain/duration.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { WorkContext } from "../domain/handler.ts";
 import type { Emit } from "../domain/telemetry.ts";
+import { Gate } from "../http/gate.ts";
 import { Hooks } from "../http/hooks.ts";
 import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
-import { type Listening, serve } from "../http/serve.ts";
+import { type Listening, serve, type Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
@@ -38,23 +40,39 @@ export interface DeliveryInput {
   readonly body: Uint8Array | string;
 }
 
+/** Where an application listens, and for what. */
+export interface ListenOptions {
+  readonly port: number;
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /**
+   * Health on a port of its own needs not stand on the public internet beside the hooks.
+   *
+   * @default "all"
+   */
+  readonly serves?: Served;
+}
+
 /** An application at work, made by `defineApp`. */
 export interface App {
-  /** Opens the store and checks its schema, migrating an embedded one. Done by itself on first use. */
+  /**
+   * Opens the store and checks its schema, migrating an embedded one. Done by itself on first use; an
+   * application that was stopped has to be opened, or started, again.
+   */
   open(): Promise<void>;
   /**
-   * Starts what this process is to do. A worker carries out obligations and retries events; a receiver
-   * checks that every connection has its secrets.
+   * Starts what this process is to do. A worker carries out obligations and retries events, and keeps
+   * the process alive until `stop`; a receiver checks that every connection has its secrets.
    */
   start(options?: { readonly roles?: readonly Role[] }): Promise<void>;
-  /** Listens for hooks and health on a port of its own; `stop` closes it. */
-  listen(options: { readonly port: number; readonly host?: string }): Promise<Listening>;
+  /** Listens for hooks, health or both on a port of its own; `stop` closes it. */
+  listen(options: ListenOptions): Promise<Listening>;
   /** Works off what is due, within the budget: for platforms where nothing may run between requests. */
   drain(options?: { readonly budget?: Duration }): Promise<void>;
   /**
    * Stops cleanly: says it is not ready, keeps serving for `lameDuck` so that a proxy can look elsewhere
-   * (none by default), then stops accepting and claiming, lets what is in flight end within the grace,
-   * and closes the store.
+   * (none by default), then stops accepting and claiming, answers 503 to what still comes in by hooks
+   * that another server mounts, lets what is in flight end within the grace, and closes the store.
    */
   stop(options?: { readonly lameDuck?: Duration }): Promise<void>;
   /** Hooks for node:http, Express and what is built on them. */
@@ -73,6 +91,8 @@ export interface App {
   operator(options: { readonly who: string }): Operator;
   /** Adds a subscriber to everything Counterfoil says of itself; the result removes it. */
   subscribe(emit: Emit): () => void;
+  /** Who is subscribed, by configuration too. */
+  readonly subscribers: ReadonlySet<Emit>;
   /** Whether the loops of this process make progress. */
   live(): boolean;
   /** Whether a transaction can commit now. */
@@ -99,21 +119,30 @@ export function buildApp(parts: Parts): App {
   return new CounterfoilApp(parts);
 }
 
+/** How old a proof of readiness may be for health checks: each is a durable write, and anyone may ask. */
+const proofMs = 1_000;
+
 class CounterfoilApp implements App {
   readonly runtime: Runtime;
   readonly connections: ReadonlyMap<string, Connection>;
   readonly problems: readonly string[];
   readonly basePath: string;
+  readonly subscribers: ReadonlySet<Emit>;
   readonly node: NodeHandler;
   readonly fetch: FetchHandler;
   readonly #parts: Parts;
   readonly #inbox: Inbox;
   readonly #worker: Worker;
+  readonly #gate: Gate = new Gate();
   readonly #listening = new Set<Listening>();
   #opening: Promise<void> | undefined;
+  /** Set until the application is opened again. */
+  #stopping: Promise<void> | undefined;
   /** A commit that shows whether one is possible; checks at the same time share it. */
   #proving: Promise<void> | undefined;
-  #stopping = false;
+  #provenAtMs = Number.NEGATIVE_INFINITY;
+  /** Timers of the loops keep no process alive; whoever starts a worker wants it to go on. */
+  #alive: MessageChannel | undefined;
 
   constructor(parts: Parts) {
     const { runtime, connections, basePath } = parts;
@@ -122,8 +151,9 @@ class CounterfoilApp implements App {
     this.connections = connections;
     this.problems = parts.problems;
     this.basePath = basePath;
+    this.subscribers = parts.subscribers;
     const context = { runtime, connections };
-    this.#inbox = new Inbox(context, () => this.open());
+    this.#inbox = new Inbox(context, () => this.#opened());
     this.#worker = new Worker(runtime, {
       applyDue: () => applyDue(context),
       expireBytes: () => expireBytes(runtime),
@@ -131,16 +161,34 @@ class CounterfoilApp implements App {
     const hooks = new Hooks({
       connections,
       inbox: this.#inbox,
+      gate: this.#gate,
       limits: runtime.limits,
       emit: runtime.emit,
       now: () => runtime.clock.wallMs(),
       basePath,
     });
     this.node = mountNode(hooks, runtime);
-    this.fetch = mountFetch(hooks);
+    this.fetch = mountFetch(hooks, runtime);
   }
 
-  open(): Promise<void> {
+  async open(): Promise<void> {
+    const stopping = this.#stopping;
+    if (stopping !== undefined) {
+      await stopping;
+      if (this.#stopping === stopping) {
+        this.#stopping = undefined;
+        this.#gate.open();
+      }
+    }
+    await this.#opened();
+  }
+
+  /** For what needs the store: opens it on first use, but never again after a stop. */
+  #opened(): Promise<void> {
+    if (this.#stopping !== undefined && this.#opening === undefined) {
+      const message = "Cannot use the application: it was stopped; open or start it again first";
+      return Promise.reject(new CounterfoilError("STORE_UNAVAILABLE", message));
+    }
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
@@ -162,32 +210,60 @@ class CounterfoilApp implements App {
   async start({ roles = ["receiver", "worker"] }: { readonly roles?: readonly Role[] } = {}): Promise<void> {
     if (roles.includes("receiver")) this.#assertServable();
     await this.open();
-    if (roles.includes("worker")) this.#worker.start();
+    if (!roles.includes("worker")) return;
+    this.#worker.start();
+    this.#alive ??= new MessageChannel();
+    this.#alive.port1.ref();
   }
 
-  async listen({ port, host = "127.0.0.1" }: { readonly port: number; readonly host?: string }): Promise<Listening> {
-    this.#assertServable();
+  async listen({ port, host = "127.0.0.1", serves = "all" }: ListenOptions): Promise<Listening> {
+    if (serves !== "health") this.#assertServable();
     await this.open();
-    const health = { live: () => this.live(), ready: () => this.ready() };
-    const listening = await serve({ port, host, limits: this.runtime.limits, hooks: this.node, health });
+    const health = { live: () => this.live(), ready: () => this.#recentlyReady() };
+    const { limits } = this.runtime;
+    const listening = await serve({ port, host, serves, limits, hooks: this.node, health });
     this.#listening.add(listening);
     return listening;
   }
 
   async drain({ budget = "10s" }: { readonly budget?: Duration } = {}): Promise<void> {
-    await this.open();
+    await this.#opened();
     await this.#worker.drain({ graceMs: durationMs(budget) });
   }
 
   async stop({ lameDuck = "0s" }: { readonly lameDuck?: Duration } = {}): Promise<void> {
-    this.#stopping = true;
     const waitMs = durationMs(lameDuck);
+    this.#stopping ??= this.#stop(waitMs).catch((error: unknown) => {
+      this.#stopping = undefined;
+      throw error;
+    });
+    await this.#stopping;
+  }
+
+  async #stop(lameDuckMs: number): Promise<void> {
     for (const listening of this.#listening) listening.leave();
-    if (waitMs > 0) await new Promise<void>((resolve) => void this.runtime.clock.timer(waitMs, resolve));
-    const { graceMs } = this.runtime.limits;
-    await Promise.all([this.#worker.stop(), ...[...this.#listening].map((listening) => listening.close(graceMs))]);
-    await this.#inbox.idle();
+    if (lameDuckMs > 0) await new Promise<void>((resolve) => void this.runtime.clock.timer(lameDuckMs, resolve));
+    await Promise.all([this.#worker.stop(), this.#stopReceiving()]);
     await this.runtime.store.close();
+    this.#opening = undefined;
+    this.#provenAtMs = Number.NEGATIVE_INFINITY;
+    this.#alive?.port1.close();
+    this.#alive = undefined;
+  }
+
+  /** Our own servers first, which hand their senders on; a server that mounts our hooks goes on asking. */
+  async #stopReceiving(): Promise<void> {
+    const { graceMs } = this.runtime.limits;
+    if (this.#listening.size > 0) {
+      await Promise.all([...this.#listening].map((listening) => listening.close(graceMs)));
+      this.#listening.clear();
+    }
+    let cancel = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.runtime.clock.timer(graceMs, resolve);
+    });
+    await Promise.race([this.#gate.close().then(() => this.#inbox.idle()), late]);
+    cancel();
   }
 
   async receive(connectionId: string, { headers, body }: DeliveryInput): Promise<Received> {
@@ -197,11 +273,11 @@ class CounterfoilApp implements App {
       body: typeof body === "string" ? new TextEncoder().encode(body) : body,
       arrivedAtMs: this.runtime.clock.wallMs(),
     };
-    return this.#inbox.receive(connection, delivery, "throw");
+    return this.#gate.run(() => this.#inbox.receive(connection, delivery, "throw"));
   }
 
   async transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T> {
-    await this.open();
+    await this.#opened();
     const { tenant, connection = "", account = "" } = scope;
     const { runtime } = this;
     return transact(runtime, (tx, signals) =>
@@ -230,16 +306,22 @@ class CounterfoilApp implements App {
   }
 
   async ready(): Promise<boolean> {
-    if (this.#stopping) return false;
-    await this.open();
-    const { store, limits } = this.runtime;
+    if (this.#stopping !== undefined) return false;
+    await this.#opened();
+    const { store, limits, clock } = this.runtime;
     this.#proving ??= store
       .transaction((tx) => tx.touch(), { waitMs: limits.lockMs })
       .finally(() => {
         this.#proving = undefined;
       });
     await this.#proving;
+    this.#provenAtMs = clock.monotonicMs();
     return true;
+  }
+
+  async #recentlyReady(): Promise<boolean> {
+    const isRecent = this.runtime.clock.monotonicMs() - this.#provenAtMs < proofMs;
+    return isRecent ? this.#stopping === undefined : this.ready();
   }
 
   #connection(id: string): Connection {

@@ -1,14 +1,17 @@
 /** The one table from what happened to what the sender is told. */
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
 import { isFinal } from "../domain/outcome.ts";
 import type { Received } from "../inbox/arrival.ts";
+import type { HandshakeAnswer } from "../providers/handshake.ts";
 import type { AnswerName } from "../providers/provider-spec.ts";
 
 /** A complete answer: small, and never more than the outcome, the event id or an error code. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** `null` where the status has none. */
+  readonly body: string | null;
 }
 
 /** Status by error code; a code that is not here is 500. */
@@ -60,5 +63,36 @@ export function statusOf(code: ErrorCode | "INTERNAL"): number {
 }
 
 export function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Answer {
+  if (bodiless.includes(status)) return { status, headers, body: null };
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}
+
+/** Statuses whose answers have no body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). */
+const bodiless: readonly number[] = [204, 205, 304];
+
+/** Whether a status can end a request: an interim one (1xx) cannot. */
+export function isFinalStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 200 && status <= 599;
+}
+
+/** How long a message is stands in these; each mount says it by itself. */
+const framing: readonly string[] = ["content-length", "transfer-encoding", "connection"];
+
+/**
+ * A provider's own answer to a handshake, as it can be sent.
+ *
+ * @throws TypeError when it cannot be.
+ */
+export function answerOfHandshake({ status, headers, body }: HandshakeAnswer): Answer {
+  if (!isFinalStatus(status)) {
+    throw new TypeError(`Cannot answer the handshake: its status is ${String(status)}; give one from 200 to 599`);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    if (framing.includes(name.toLowerCase())) {
+      throw new TypeError(`Cannot answer the handshake: the header ${name} is not its own to set`);
+    }
+  }
+  return { status, headers, body: bodiless.includes(status) ? null : String(body) };
 }

@@ -10,7 +10,9 @@ import type { Inbox } from "../inbox/inbox.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Delivery } from "../verify/verify.ts";
-import { type Answer, answerError, answerReceived } from "./answer.ts";
+import { type Answer, answerError, answerOfHandshake, answerReceived } from "./answer.ts";
+import { BodyPool, type BodySink } from "./body-pool.ts";
+import type { Gate } from "./gate.ts";
 
 /** One HTTP request, as far as hooks read it. */
 export interface HookRequest {
@@ -20,13 +22,14 @@ export interface HookRequest {
   readonly headers: DeliveryHeaders;
   readonly headerBytes: number;
   readonly headerCount: number;
-  /** Reads the whole body; rejects with BODY_TOO_LARGE before more than `bytesMax` is buffered. */
-  readonly readBody: (bytesMax: number) => Promise<Uint8Array>;
+  /** Reads the whole body; what it is added to throws where there is no room for more. */
+  readonly readBody: (body: BodySink) => Promise<void>;
 }
 
 export interface HooksOptions {
   readonly connections: ReadonlyMap<string, Connection>;
   readonly inbox: Inbox;
+  readonly gate: Gate;
   readonly limits: Limits;
   readonly emit: Emit;
   readonly now: () => number;
@@ -34,18 +37,14 @@ export interface HooksOptions {
   readonly basePath: string;
 }
 
-/** A request that goes on to the inbox. */
-interface Taken {
-  readonly connection: Connection;
-  readonly delivery: Delivery;
-}
-
 export class Hooks {
   readonly #options: HooksOptions;
-  #bytesReading = 0;
+  readonly #bodies: BodyPool;
 
   constructor(options: HooksOptions) {
+    const { connections, limits } = options;
     this.#options = options;
+    this.#bodies = new BodyPool({ bytesMax: limits.bodyBytesReading, connections: connections.size });
   }
 
   /** Whether a request's path is one of these hooks, so that a mount knows what to pass on. */
@@ -56,24 +55,15 @@ export class Hooks {
   /** Answers a request; never rejects. */
   async handle(request: HookRequest): Promise<Answer> {
     const connection = this.#connectionOf(request.target);
-    let taken: Taken | Answer;
     try {
-      taken = await this.#take(connection, request);
+      return await this.#options.gate.run(() => this.#answer(connection, request));
     } catch (error) {
       return this.#refuse(connection, error);
     }
-    if ("status" in taken) return taken;
-    const { answers } = taken.connection.provider.rules;
-    try {
-      return answerReceived(await this.#options.inbox.receive(taken.connection, taken.delivery), answers);
-    } catch (error) {
-      // The inbox has told of it.
-      return answerError(error, answers);
-    }
   }
 
-  /** Everything before the event path: a handshake's answer, or a delivery with its bytes. */
-  async #take(connection: Connection | undefined, request: HookRequest): Promise<Taken | Answer> {
+  /** Answers a handshake, or a delivery whose bytes are held until its commit. */
+  async #answer(connection: Connection | undefined, request: HookRequest): Promise<Answer> {
     if (connection === undefined) {
       throw new CounterfoilError(
         "UNKNOWN_CONNECTION",
@@ -83,27 +73,21 @@ export class Hooks {
     const handshake = handshakeAnswer(connection, request);
     if (handshake !== undefined) return handshake;
     this.#assertTakeable(connection, request);
+    const { headers } = request;
     const arrivedAtMs = this.#options.now();
-    const body = await this.#readBody(connection, request);
-    return { connection, delivery: { headers: request.headers, body, arrivedAtMs } };
+    return this.#bodies.hold(connection, async (body) => {
+      await request.readBody(body);
+      return this.#receive(connection, { headers, body: body.bytes(), arrivedAtMs });
+    });
   }
 
-  /** Reads a body while the bodies being read fit into memory's share; a body of unknown length counts as the largest. */
-  async #readBody({ bodyBytesMax }: Connection, { headers, readBody }: HookRequest): Promise<Uint8Array> {
-    const { bodyBytesReading } = this.#options.limits;
-    const announced = Number(headers.get("content-length") ?? Number.NaN);
-    const bytes = announced >= 0 ? announced : bodyBytesMax;
-    if (this.#bytesReading > 0 && this.#bytesReading + bytes > bodyBytesReading) {
-      throw new CounterfoilError(
-        "OVERLOADED",
-        `Cannot take the delivery: bodies of ${this.#bytesReading} bytes are being read; send it again later`,
-      );
-    }
-    this.#bytesReading += bytes;
+  async #receive(connection: Connection, delivery: Delivery): Promise<Answer> {
+    const { answers } = connection.provider.rules;
     try {
-      return await readBody(bodyBytesMax);
-    } finally {
-      this.#bytesReading -= bytes;
+      return answerReceived(await this.#options.inbox.receive(connection, delivery), answers);
+    } catch (error) {
+      // The inbox has told of it.
+      return answerError(error, answers);
     }
   }
 
@@ -151,7 +135,8 @@ function handshakeAnswer({ provider }: Connection, { method, target, headers }: 
   const { handshake } = provider.rules;
   if (handshake === undefined) return undefined;
   const query = new URLSearchParams(target.includes("?") ? target.slice(target.indexOf("?")) : "");
-  return answerHandshake(handshake, { method, query, headers });
+  const answer = answerHandshake(handshake, { method, query, headers });
+  return answer && answerOfHandshake(answer);
 }
 
 function decoded(segment: string): string {

@@ -1,13 +1,16 @@
 import { CounterfoilError } from "../domain/errors.ts";
 import { headersFromFetch } from "../verify/delivery-headers.ts";
+import type { Runtime } from "../work/runtime.ts";
 import { json } from "./answer.ts";
+import type { BodySink } from "./body-pool.ts";
 import type { Hooks } from "./hooks.ts";
 
 /** A handler in the shape of the Fetch standard (Hono, Next.js route handlers, Deno, workers). */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
 /** Mounts hooks behind the Fetch standard. */
-export function mountFetch(hooks: Hooks): FetchHandler {
+export function mountFetch(hooks: Hooks, { limits, clock }: Pick<Runtime, "limits" | "clock">): FetchHandler {
+  const deadline = (expire: () => void): (() => void) => clock.timer(limits.requestMs, expire);
   return async (request) => {
     const url = new URL(request.url);
     const target = url.pathname + url.search;
@@ -17,7 +20,7 @@ export function mountFetch(hooks: Hooks): FetchHandler {
           target,
           headers: headersFromFetch(request.headers),
           ...measure(request.headers),
-          readBody: (bytesMax) => readFetchBody(request, bytesMax),
+          readBody: (body) => readFetchBody(request, { body, deadline }),
         })
       : json(404, { error: "UNKNOWN_CONNECTION" });
     return new Response(answer.body, { status: answer.status, headers: answer.headers });
@@ -34,30 +37,38 @@ function measure(headers: Headers): { readonly headerBytes: number; readonly hea
   return { headerBytes, headerCount };
 }
 
-async function readFetchBody(request: Request, bytesMax: number): Promise<Uint8Array> {
-  if (request.bodyUsed) {
+async function readFetchBody(
+  request: Request,
+  { body, deadline }: { readonly body: BodySink; readonly deadline: (expire: () => void) => () => void },
+): Promise<void> {
+  if (request.bodyUsed || request.body?.locked) {
     throw new CounterfoilError(
       "BODY_ALREADY_READ",
       "Cannot verify the delivery: its body was read before it came here, and the signed bytes are gone; pass the request on unread",
     );
   }
-  if (request.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  const reader = request.body?.getReader();
+  if (reader === undefined) return;
+  let isLate = false;
+  // Not awaited: a stream that nobody feeds may never confirm that it was left.
+  const leave = (): void => void reader.cancel().catch(() => undefined);
+  const cancel = deadline(() => {
+    isLate = true;
+    leave();
+  });
   try {
-    for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
-      if (bytes > bytesMax) break;
-      chunks.push(chunk);
-    }
+    for (let chunk = await read(reader); chunk !== undefined; chunk = await read(reader)) body.add(chunk);
+  } finally {
+    cancel();
+    leave();
+  }
+  if (isLate) throw new CounterfoilError("BODY_INCOMPLETE", "Cannot read the body: it did not arrive in time");
+}
+
+async function read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array | undefined> {
+  try {
+    return (await reader.read()).value;
   } catch (cause) {
     throw new CounterfoilError("BODY_INCOMPLETE", "Cannot read the body: it ended early", { cause });
   }
-  if (bytes > bytesMax) {
-    throw new CounterfoilError(
-      "BODY_TOO_LARGE",
-      `Cannot read the body: it is over the connection's limit of ${bytesMax} bytes`,
-    );
-  }
-  return Buffer.concat(chunks, bytes);
 }

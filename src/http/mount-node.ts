@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { Answer } from "./answer.ts";
+import type { BodySink } from "./body-pool.ts";
 import type { Hooks } from "./hooks.ts";
 import { type MountedRequest, readNodeBody } from "./node-body.ts";
 
@@ -27,26 +28,37 @@ export function mountNode(
       headers: headersFromRaw(rawHeaders),
       headerBytes: rawHeaders.reduce((bytes, text) => bytes + text.length, 0),
       headerCount: rawHeaders.length / 2,
-      readBody: async (bytesMax: number) => {
-        const body = await readNodeBody(request, { bytesMax, deadlineMs: limits.requestMs, clock });
+      readBody: async (body: BodySink) => {
+        await readNodeBody(request, { body, deadlineMs: limits.requestMs, clock });
         probe?.("receive:read");
-        return body;
       },
     };
-    void hooks.handle(reading).then((answer) => {
+    const answered = hooks.handle(reading).then((answer) => {
       // Somebody in front may have answered meanwhile, such as a time limit of the framework's.
       if (response.destroyed || response.headersSent) return;
       probe?.("receive:answer");
       write(request, response, answer);
       probe?.("receive:answered");
     });
+    void answered.catch(() => fail(response));
   };
 }
 
-function write(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+function write(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
+  // 204 and 304 may not tell a length (RFC 9110, 8.6).
+  const length = body === null && status !== 205 ? undefined : { "content-length": Buffer.byteLength(body ?? "") };
   // What was not read must not be taken for the next request on this connection.
   const close = request.complete ? undefined : { connection: "close" };
-  response.writeHead(answer.status, { ...answer.headers, "content-length": Buffer.byteLength(answer.body), ...close });
-  response.end(answer.body);
+  response.writeHead(status, { ...headers, ...length, ...close });
+  response.end(body ?? undefined);
   if (close) response.once("finish", () => request.destroy());
+}
+
+/** Something in front that wrapped the response has thrown: the sender is told so, or at least does not wait. */
+function fail(response: ServerResponse): void {
+  try {
+    response.writeHead(500).end();
+  } catch {
+    response.destroy();
+  }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { CounterfoilError } from "../domain/errors.ts";
+import type { BodySink } from "./body-pool.ts";
 
 /** What a framework may have put on the request before it came here. */
 export interface MountedRequest extends IncomingMessage {
@@ -11,41 +12,39 @@ export interface MountedRequest extends IncomingMessage {
 }
 
 /**
- * Reads a request's body as the bytes that arrived, never holding more than the limit.
+ * Reads a request's body as the bytes that arrived, in time and never more than there is room for.
  *
  * Rejects with BODY_ALREADY_READ when a body parser consumed it: the signed bytes are gone then, and
  * writing the parsed body out again would not bring them back.
  */
-export function readNodeBody(
+export async function readNodeBody(
   request: MountedRequest,
-  { bytesMax, deadlineMs, clock }: { readonly bytesMax: number; readonly deadlineMs: number; readonly clock: Clock },
-): Promise<Uint8Array> {
-  if (request.body instanceof Uint8Array) {
-    return request.body.length > bytesMax ? Promise.reject(tooLarge(bytesMax)) : Promise.resolve(request.body);
-  }
-  if (request.body !== undefined || request.readableDidRead) return Promise.reject(alreadyRead(request.body));
-  return collect(request, bytesMax, (expire) => clock.timer(deadlineMs, expire));
+  { body, deadlineMs, clock }: { readonly body: BodySink; readonly deadlineMs: number; readonly clock: Clock },
+): Promise<void> {
+  if (request.body instanceof Uint8Array) return body.add(request.body);
+  if (request.body !== undefined || request.readableDidRead) throw alreadyRead(request.body);
+  await collect(request, body, (expire) => clock.timer(deadlineMs, expire));
 }
 
 function collect(
   request: IncomingMessage,
-  bytesMax: number,
+  body: BodySink,
   deadline: (expire: () => void) => () => void,
-): Promise<Uint8Array> {
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const end = (error?: CounterfoilError): void => {
+    const end = (error?: Error): void => {
       cancel();
       // Only our own: what else watches this request, such as tracing, goes on.
       request.off("data", onData).off("end", onEnd).off("close", onClose);
-      if (error) reject(error);
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+      if (error === undefined) resolve();
+      else reject(error);
     };
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > bytesMax) end(tooLarge(bytesMax));
-      else chunks.push(chunk);
+      try {
+        body.add(chunk);
+      } catch (error) {
+        end(error as Error);
+      }
     };
     const onEnd = (): void => end();
     const onClose = (): void =>
@@ -59,13 +58,6 @@ function collect(
     // Without a listener an aborted request would throw; `close` follows and tells.
     request.on("error", () => undefined);
   });
-}
-
-function tooLarge(bytesMax: number): CounterfoilError {
-  return new CounterfoilError(
-    "BODY_TOO_LARGE",
-    `Cannot read the body: it is over the connection's limit of ${bytesMax} bytes`,
-  );
 }
 
 function alreadyRead(body: unknown): CounterfoilError {

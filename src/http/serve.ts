@@ -9,9 +9,13 @@ export interface HealthChecks {
   readonly ready: () => Promise<boolean>;
 }
 
+/** What a port is for: hooks, health checks, or both. */
+export type Served = "all" | "hooks" | "health";
+
 export interface ServeOptions {
   readonly port: number;
   readonly host: string;
+  readonly serves: Served;
   readonly limits: Limits;
   readonly hooks: NodeHandler;
   readonly health: HealthChecks;
@@ -78,16 +82,18 @@ class Departure {
   }
 }
 
-function route(request: IncomingMessage, response: ServerResponse, { hooks, health }: ServeOptions): void {
-  if (request.url === "/health/live") return report(response, health.live());
-  if (request.url === "/health/ready") {
+function route(request: IncomingMessage, response: ServerResponse, options: ServeOptions): void {
+  const { serves, hooks, health } = options;
+  if (serves !== "hooks" && request.url === "/health/live") return report(response, health.live());
+  if (serves !== "hooks" && request.url === "/health/ready") {
     void health.ready().then(
       (ready) => report(response, ready),
       () => report(response, false),
     );
     return;
   }
-  hooks(request, response);
+  if (serves !== "health") return hooks(request, response);
+  response.writeHead(404, { connection: "close" }).end();
 }
 
 function report(response: ServerResponse, healthy: boolean): void {

@@ -111,6 +111,25 @@ describe("bodies that end wrongly", () => {
     expect(await raw.rest()).toEqual(Buffer.alloc(0));
     expect(await server.outcomes()).toEqual([]);
   });
+
+  test("are answered 400 when a server of the Fetch standard waits for them past that time", async () => {
+    const clock = new VirtualClock({ wallMs: Date.now() });
+    const server = await startCase({ connections: [connection], clock });
+    const { headers, body } = signedEvent("evt-1");
+    let left = false;
+    const stuck = new ReadableStream({
+      start: (controller) => controller.enqueue(body.subarray(0, 10)),
+      // Never done, as with a source that does not answer any more.
+      cancel: () => new Promise(() => (left = true)),
+    });
+    const request = { method: "POST", headers, body: stuck, duplex: "half" } as const;
+    const answering = server.app.fetch(new Request("http://localhost/hooks/sender", request));
+    await eventually(() => clock.pendingTimers === 1);
+    clock.advance(10_000);
+    const answer = await answering;
+    expect([answer.status, await answer.text()]).toEqual([400, '{"error":"BODY_INCOMPLETE"}']);
+    expect([left, clock.pendingTimers]).toEqual([true, 0]);
+  });
 });
 
 describe("a byte order mark", () => {
