@@ -3,7 +3,10 @@ import { CounterfoilError } from "../domain/errors.ts";
 import type { Event, Handler } from "../domain/handler.ts";
 import { defaults, type Limits } from "../domain/limits.ts";
 import { namePart } from "../domain/names.ts";
+import { isFinalStatus } from "../http/answer.ts";
+import { largestBody } from "../http/body-pool.ts";
 import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
+import type { ProviderRules } from "../providers/provider-spec.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
 
 /** One source of events: who sends, with which secrets, for whom, and what its events do. */
@@ -71,6 +74,16 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
       `${provider.name} does not send again what was refused, so failing: "refuse" would lose events; use "hold"`,
     );
   }
+  const unusable = answersProblem(rules) ?? patienceProblem(rules, limits);
+  if (unusable !== undefined) invalid(id, unusable);
+  const bodyBytesMax =
+    options.bodyBytesMax ?? (rules.bodyBytesMax > defaults.bodyBytes ? rules.bodyBytesMax : limits.bodyBytes);
+  if (bodyBytesMax > largestBody(limits.bodyBytesReading)) {
+    invalid(
+      id,
+      `a body may have ${bodyBytesMax} bytes, and all together ${limits.bodyBytesReading}; raise the limit bodyBytesReading to twice the former, or lower bodyBytesMax`,
+    );
+  }
   const keyring = openKeyring(rules.schemes, options.secrets);
   const usable = keyring.kind === "usable";
   const connection: Connection = {
@@ -81,12 +94,27 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     handlers: handlersByType(id, options),
     failing,
     mode: options.mode ?? null,
-    bodyBytesMax:
-      options.bodyBytesMax ?? (rules.bodyBytesMax > defaults.bodyBytes ? rules.bodyBytesMax : limits.bodyBytes),
+    bodyBytesMax,
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     releaseBy: options.releaseBy ?? null,
   };
   return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
+}
+
+function answersProblem({ name, answers }: ProviderRules): string | undefined {
+  const bad = Object.entries(answers).find(([, status]) => !isFinalStatus(status));
+  return bad && `${name} answers ${bad[0]} with ${bad[1]}; give a status from 200 to 599`;
+}
+
+/** A sender that has stopped waiting sends again what was taken, and counts the connection as failing. */
+function patienceProblem({ name, ackMs }: ProviderRules, limits: Limits): string | undefined {
+  // The wait for a group, the group's wait for the lock, and its handlers; the commit has what is left.
+  const steps = (["queueMs", "lockMs", "groupMs"] as const).map((limit) => ({ limit, ms: limits[limit] }));
+  const answerMs = steps.reduce((sum, { ms }) => sum + ms, 0);
+  if (answerMs < ackMs) return undefined;
+  const terms = steps.map(({ limit, ms }) => `${limit} ${ms}`).join(" + ");
+  const [longest] = steps.toSorted((left, right) => right.ms - left.ms);
+  return `${name} waits ${ackMs} ms for an answer, which may take ${answerMs} ms (${terms}); lower the limit ${longest?.limit}`;
 }
 
 function handlersByType(id: string, { provider, handlers }: ConnectOptions<string>): ReadonlyMap<string, Handler> {

@@ -1,6 +1,9 @@
 /** More than can be taken: the excess is told so at once, nothing waits without an end, and all of it arrives in time. */
 import { DatabaseSync } from "node:sqlite";
-import { connect } from "counterfoil";
+import { setImmediate } from "node:timers/promises";
+import { connect, defaults, defineApp, type Limits } from "counterfoil";
+import { github, standardWebhooks, stripe } from "counterfoil/providers";
+import { sqlite } from "counterfoil/sqlite";
 import { expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { headerValues, type RawAnswer, rawExchange } from "../../src/testing/raw-http.ts";
@@ -54,27 +57,91 @@ test("a store that stays busy is answered 503 when the wait for it is over, with
   expect(await hooks.post(payment("x"), { method: "GET", path: "/health/ready" })).toMatchObject({ status: 200 });
 });
 
-test("bodies being read are bounded in all, also when a length was announced that is none", async () => {
-  const changed = sender.on("changed", () => undefined);
+/** An application that is fetched from, with two connections of one sender and little room for bodies. */
+async function crowded(limits: Partial<Limits> = {}) {
+  const handlers = [sender.on("changed", () => undefined)];
+  const common = { provider: sender, secrets: [caseSecret], tenant: "acme", handlers } as const;
   const server = await startCase({
-    connections: [connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [changed] })],
-    limits: { bodyBytes: 1_000, bodyBytesReading: 1_500 },
+    connections: [connect("sender", common), connect("flooded", common)],
+    limits: { bodyBytes: 1_000, bodyBytesReading: 4_000, ...limits },
   });
-  const fetched = async (
-    body: Buffer<ArrayBuffer> | ReadableStream,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<number> => {
-    const { headers: signed } = signedEvent("evt-1");
-    const request = { method: "POST", headers: { ...signed, ...headers }, body, duplex: "half" } as const;
-    return (await server.app.fetch(new Request("http://localhost/hooks/sender", request))).status;
+  return {
+    ...server,
+    fetched: async (
+      id: string,
+      body: NonNullable<RequestInit["body"]>,
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<number> => {
+      const { headers: signed } = signedEvent("evt-1");
+      const request = { method: "POST", headers: { ...signed, ...headers }, body, duplex: "half" } as const;
+      return (await server.app.fetch(new Request(`http://localhost/hooks/${id}`, request))).status;
+    },
   };
-  const whole = (): Buffer<ArrayBuffer> => Buffer.from(signedEvent("evt-1").body);
-  expect(await fetched(whole(), { "content-length": "many" })).toBe(200);
-  let close = (): void => undefined;
-  const endless = new ReadableStream({ start: (controller) => void (close = () => controller.close()) });
-  const reading = fetched(endless);
-  expect(await fetched(whole())).toBe(503);
-  close();
-  expect(await reading).toBe(401);
-  expect(await fetched(whole())).toBe(200);
+}
+
+/** A body that stops after its first bytes, until it is closed. */
+function dripping(bytes: number): { readonly body: ReadableStream; readonly close: () => void } {
+  let controller: ReadableStreamDefaultController | undefined;
+  const body = new ReadableStream({
+    start: (own) => {
+      controller = own;
+      if (bytes > 0) own.enqueue(new Uint8Array(bytes));
+    },
+  });
+  return { body, close: () => controller?.close() };
+}
+
+const whole = (): Buffer<ArrayBuffer> => Buffer.from(signedEvent("evt-1").body);
+
+test("senders that drip into one connection turn nobody else away, and have no more than came of them", async () => {
+  const { fetched } = await crowded();
+  const idle = Array.from({ length: 20 }, () => dripping(0));
+  const waiting = idle.map(({ body }) => fetched("flooded", body, { "content-length": "many" }));
+  expect(await fetched("flooded", whole(), { "content-length": "1000" })).toBe(200);
+  const full = Array.from({ length: 3 }, () => dripping(1_000));
+  waiting.push(...full.map(({ body }) => fetched("flooded", body)));
+  await eventually(async () => (await fetched("flooded", whole())) === 503);
+  expect(await fetched("sender", whole())).toBe(200);
+  for (const { close } of [...idle, ...full]) close();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([401]));
+  expect(await fetched("flooded", whole())).toBe(200);
+});
+
+test("bodies that wait for their commit still count, until they are answered", async () => {
+  const { path, fetched, events } = await crowded({ lockMs: 600_000, queueMs: 600_000, bodyBytes: 1_500 });
+  using other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  const large = (id: string) => signedEvent(id, { pad: "x".repeat(1_300) });
+  const send = (id: string): Promise<number> => {
+    const { headers, body } = large(id);
+    return fetched("sender", Buffer.from(body), headers);
+  };
+  const first = [send("evt-a"), send("evt-b")];
+  // Whole bodies are read within one turn; these wait for their commit from then on.
+  await setImmediate();
+  await setImmediate();
+  await eventually(async () => (await send("evt-c")) === 503);
+  expect(events).toContainEqual({ kind: "delivery.refused", connection: "sender", code: "OVERLOADED", cause: null });
+  other.exec("ROLLBACK");
+  expect(await Promise.all(first)).toEqual([200, 200]);
+  expect(await send("evt-c")).toBe(200);
+});
+
+test("a sender that would give up before it can be answered is found at the start, with the limit to lower", () => {
+  const start = (limits: Partial<Limits>) =>
+    defineApp({
+      store: sqlite(":memory:"),
+      connections: [stripe, github, standardWebhooks].map((provider) =>
+        connect(provider.name, { provider, secrets: [caseSecret], tenant: "acme", handlers: [] }),
+      ),
+      effects: [],
+      limits,
+    });
+  expect(() => start({})).not.toThrow();
+  const { queueMs, groupMs } = defaults;
+  expect(() => start({ lockMs: 10_000 - queueMs - groupMs - 1 })).not.toThrow();
+  expect(() => start({ lockMs: 10_000 - queueMs - groupMs })).toThrow(
+    /"stripe": stripe waits 10000 ms for an answer, which may take 10000 ms .*; lower the limit lockMs$/,
+  );
+  expect(() => start({ queueMs: 60_000 })).toThrow(/lower the limit queueMs$/);
 });

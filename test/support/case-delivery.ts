@@ -14,6 +14,7 @@ export const sender = generic({
   },
   data: ["data"],
   retries: true,
+  ackMs: 3_600_000,
 });
 
 /** Signs its bodies too, but its event ids travel in a header that no signature covers. */

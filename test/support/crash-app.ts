@@ -6,6 +6,7 @@ import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
 import { systemClock } from "../../src/domain/system-clock.ts";
 import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
+import { patient } from "./patient.ts";
 
 const secret = "whsec_a_secret_of_the_crash_tests";
 
@@ -66,7 +67,9 @@ export function crashApp({ database, carrier, probe, clock }: CrashAppOptions): 
   });
   return defineApp({
     store: sqlite(database, { ...(clock && { clock }), ...(probe && { probe }) }),
-    connections: [connect("stripe", { provider: stripe, secrets: [secret], tenant: "acme", handlers: [paid] })],
+    connections: [
+      connect("stripe", { provider: patient(stripe), secrets: [secret], tenant: "acme", handlers: [paid] }),
+    ],
     effects: [ship, courier],
     limits: { pollMs: 50, retryFirstMs: 10, lockMs: 10_000 },
     testing: { ...(clock && { clock }), ...(probe && { probe }) },

@@ -8,6 +8,7 @@ import { sqlite } from "counterfoil/sqlite";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
 import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
+import { patient } from "./patient.ts";
 
 export const secret = "whsec_a_secret_of_the_test_suite";
 
@@ -50,7 +51,13 @@ export function orderApp(database: string, options: OrderAppOptions = {}): App {
   return defineApp({
     store: sqlite(database, { ...(clock && { clock }), ...(probe && { probe }) }),
     connections: [
-      connect("stripe", { provider: stripe, secrets: [secret], tenant: "tenant-a", handlers: [paid], failing }),
+      connect("stripe", {
+        provider: patient(stripe),
+        secrets: [secret],
+        tenant: "tenant-a",
+        handlers: [paid],
+        failing,
+      }),
     ],
     effects: [ship],
     ...(limits && { limits }),
