@@ -97,6 +97,7 @@ test("serve says once where it listens, logs JSON lines without secrets, and a s
   const ready = {
     ready: true,
     url: serving.url,
+    healthUrl: serving.url,
     basePath: "/hooks",
     connections: ["stripe"],
     roles: ["receiver", "worker"],
@@ -116,6 +117,42 @@ test("serve says once where it listens, logs JSON lines without secrets, and a s
     expect.arrayContaining(["delivery.answered", "attempt.started", "attempt.ended"]),
   );
   expect(stderr).not.toContain(shop.env["SHOP_SECRET"]);
+});
+
+test("serve leaves the log to a configuration that has one, unless told a level", async () => {
+  const shop = await openShop();
+  const logged = async (...args: readonly string[]) => {
+    const serving = new Running(["serve", "--port", "0", "--json", ...args], { env: { ...shop.env, SHOP_LOG: "1" } });
+    onTestFinished(() => void serving.child.kill("SIGKILL"));
+    await eventually(() => serving.stdout.includes("\n"));
+    const { url } = JSON.parse(serving.stdout) as { readonly url: string };
+    expect((await fetch(`${url}/hooks/stripe`, { method: "POST" })).status).toBe(401);
+    serving.child.kill("SIGTERM");
+    const { stdout, stderr } = await serving.end();
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    return stderr.split('"kind":"delivery.refused"').length - 1;
+  };
+  expect(await logged()).toBe(1);
+  expect(await logged("--log", "info")).toBe(2);
+});
+
+test("health has a port of its own for every role, where it is asked for", async () => {
+  const shop = await openShop();
+  const worker = new Running(["serve", "--role", "worker", "--health-port", "0", "--json"], { env: shop.env });
+  onTestFinished(() => void worker.child.kill("SIGKILL"));
+  await eventually(() => worker.stdout.includes("\n"));
+  const { url, healthUrl } = JSON.parse(worker.stdout) as { readonly url: null; readonly healthUrl: string };
+  expect([url, (await fetch(`${healthUrl}/health/ready`)).status]).toEqual([null, 200]);
+  const both = await shop.serve("--health-port", "0");
+  const ready = JSON.parse(both.stdout) as { readonly url: string; readonly healthUrl: string };
+  const statusOf = async (origin: string) => (await fetch(`${origin}/health/live`)).status;
+  expect([await statusOf(ready.healthUrl), await statusOf(ready.url)]).toEqual([200, 404]);
+  worker.child.kill("SIGTERM");
+  expect((await worker.end()).code).toBe(0);
+  const taken = new URL(ready.healthUrl).port;
+  const { code, stderr } = await counterfoil(["serve", "--port", "0", "--health-port", taken], { env: shop.env });
+  expect(code).toBe(2);
+  expect(stderr).toContain(`Cannot listen on 127.0.0.1:${taken}: EADDRINUSE; choose another --health-port or --host`);
 });
 
 test("serve on a port that is taken ends with 2 and names it", async () => {

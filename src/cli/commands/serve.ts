@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { App, Role } from "../../app/app.ts";
+import type { App, ListenOptions, Role } from "../../app/app.ts";
 import { type Duration, durationMs } from "../../domain/duration.ts";
 import { CounterfoilError } from "../../domain/errors.ts";
-import { jsonLogger, type JsonLoggerOptions } from "../../telemetry/logger.ts";
+import { isJsonLogger, jsonLogger, type JsonLoggerOptions } from "../../telemetry/logger.ts";
 import { baseCommand, type SharedOptions, wholeNumber } from "../base-command.ts";
 import { loadApp } from "../load-app.ts";
 import { printResult } from "../output.ts";
@@ -13,7 +13,8 @@ interface ServeOptions extends SharedOptions {
   readonly role: Role | "both";
   readonly port: number;
   readonly host: string;
-  readonly log: LogLevel;
+  readonly healthPort?: number;
+  readonly log?: LogLevel;
   readonly lameDuck: Duration;
 }
 
@@ -24,15 +25,26 @@ export function serveCommand(): Command {
     name: "serve",
     summary: "Receive webhooks, carry out what is owed, or both, until a signal ends it",
     details:
-      "When it is ready it prints one line to standard output; its log goes to standard error as JSON lines. " +
+      "When it is ready it prints one line to standard output; its log goes to standard error as JSON lines, " +
+      "where the configuration has no jsonLogger of its own. " +
       "SIGINT or SIGTERM ends it cleanly, with calls in flight given the grace; a second signal ends it at once. " +
-      "Behind a proxy give it time to look elsewhere first: --lame-duck.",
-    examples: ["serve", "serve --port 8080 --host 0.0.0.0 --lame-duck 10s", "serve --role worker --log warn"],
+      "Behind a proxy give it time to look elsewhere first: --lame-duck. Health is told beside the hooks, " +
+      "or with --health-port on a port that the public does not reach.",
+    examples: [
+      "serve",
+      "serve --port 8080 --host 0.0.0.0 --lame-duck 10s",
+      "serve --role worker --health-port 4601 --log warn",
+    ],
   })
     .addOption(new Option("--role <role>", "what to do").choices(["receiver", "worker", "both"]).default("both"))
     .option("--port <port>", "port of the hooks; 0 takes a free one", wholeNumber, 4600)
-    .option("--host <address>", "address on which hooks are received", "127.0.0.1")
-    .addOption(new Option("--log <level>", "least level that is logged").choices(levels).default("info"))
+    .option("--host <address>", "address on which it listens", "127.0.0.1")
+    .option("--health-port <port>", "port of health alone, for every role; 0 takes a free one", wholeNumber)
+    .addOption(
+      new Option("--log <level>", "least level that is logged (default: info, or what the configuration logs)").choices(
+        levels,
+      ),
+    )
     .option("--lame-duck <time>", "how long to go on receiving after a signal, while not ready", duration, "0s")
     .action(serve);
 }
@@ -50,13 +62,16 @@ async function serve(options: ServeOptions): Promise<void> {
   const roles: readonly Role[] = options.role === "both" ? ["receiver", "worker"] : [options.role];
   const ended = endSignal();
   const app = await loadApp(options.config);
-  app.subscribe(jsonLogger({ level: options.log, destination: process.stderr }));
+  if (options.log !== undefined || ![...app.subscribers].some(isJsonLogger)) {
+    app.subscribe(jsonLogger({ level: options.log, destination: process.stderr }));
+  }
   // What never served has no proxy to wait for.
   let lameDuck: Duration = "0s";
   try {
     await app.start({ roles });
-    const url = roles.includes("receiver") ? await listen(app, options) : null;
-    const ready = { ready: true, url, basePath: app.basePath, connections: [...app.connections.keys()], roles };
+    const { url, healthUrl } = await listen(app, { ...options, receives: roles.includes("receiver") });
+    const connections = [...app.connections.keys()];
+    const ready = { ready: true, url, healthUrl, basePath: app.basePath, connections, roles };
     printResult(options, ready, () => readyText(ready));
     await ended;
     ({ lameDuck } = options);
@@ -65,24 +80,31 @@ async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
-async function listen(app: App, { port, host }: ServeOptions): Promise<string> {
+async function listen(
+  app: App,
+  { port, host, healthPort, receives }: ServeOptions & { readonly receives: boolean },
+): Promise<{ readonly url: string | null; readonly healthUrl: string | null }> {
+  const serves = healthPort === undefined ? "all" : "hooks";
+  const url = receives ? await listenOn(app, { port, host, serves }, "--port") : null;
+  if (healthPort === undefined) return { url, healthUrl: url };
+  return { url, healthUrl: await listenOn(app, { port: healthPort, host, serves: "health" }, "--health-port") };
+}
+
+async function listenOn(app: App, options: ListenOptions, flag: string): Promise<string> {
   try {
-    return (await app.listen({ port, host })).url;
-  } catch (error) {
-    const code = error instanceof Error && "syscall" in error && "code" in error ? String(error.code) : undefined;
-    if (code === undefined) throw error;
-    throw new CounterfoilError(
-      "CONFIG_INVALID",
-      `Cannot listen on ${host}:${port}: ${code}; choose another --port or --host`,
-      {
-        cause: error,
-      },
-    );
+    return (await app.listen(options)).url;
+  } catch (cause) {
+    const code = cause instanceof Error && "syscall" in cause && "code" in cause ? String(cause.code) : undefined;
+    if (code === undefined) throw cause;
+    const where = `${options.host}:${options.port}`;
+    const message = `Cannot listen on ${where}: ${code}; choose another ${flag} or --host`;
+    throw new CounterfoilError("CONFIG_INVALID", message, { cause });
   }
 }
 
 function readyText(ready: {
   readonly url: string | null;
+  readonly healthUrl: string | null;
   readonly basePath: string;
   readonly connections: readonly string[];
   readonly roles: readonly Role[];
@@ -91,7 +113,8 @@ function readyText(ready: {
     ready.url &&
     `hooks on ${ready.url}${ready.basePath}/<connection> (${ready.connections.join(", ") || "no connection"})`;
   const worker = ready.roles.includes("worker") && "worker running";
-  return `Ready: ${[hooks, worker].filter(Boolean).join("; ")}.`;
+  const health = ready.healthUrl !== ready.url && `health on ${ready.healthUrl}/health`;
+  return `Ready: ${[hooks, worker, health].filter(Boolean).join("; ")}.`;
 }
 
 /** Resolves at the first signal; the second ends the process as it stands, which leases and receipts survive. */

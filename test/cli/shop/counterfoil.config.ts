@@ -1,5 +1,5 @@
 /** A small shop for the command line's tests: its database, secret and carrier come by environment. */
-import { type App, connect, defineApp, effect, type } from "counterfoil";
+import { type App, connect, defineApp, effect, jsonLogger, type } from "counterfoil";
 import { stripe } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
 
@@ -27,5 +27,6 @@ const app: App = defineApp({
   store: sqlite(SHOP_DATABASE),
   connections: [connect("stripe", { provider: stripe, secrets: [SHOP_SECRET], tenant: "acme", handlers: [paid] })],
   effects: [ship],
+  ...(process.env["SHOP_LOG"] === "1" && { telemetry: jsonLogger() }),
 });
 export default app;
