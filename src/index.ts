@@ -4,9 +4,11 @@
  *
  * @module
  */
-export { type App, type DeliveryInput, type Role, type TransactionScope } from "./app/app.ts";
+export type { App, DeliveryInput, ListenOptions, Role, TransactionScope } from "./app/app.ts";
 export { connect, type ConnectionConfig, type ConnectOptions } from "./app/connect.ts";
 export { type AppOptions, defineApp } from "./app/define-app.ts";
+export type { TrialOptions } from "./app/trial-delivery.ts";
+export type { AnswerMark } from "./domain/answer-mark.ts";
 export type { Duration } from "./domain/duration.ts";
 export {
   effect,
@@ -19,18 +21,36 @@ export {
   type RequestSpec,
   type Result,
   type SettledContext,
+  type StatusVerdict,
 } from "./domain/effect.ts";
 export { CounterfoilError, type ErrorCode, errorCodes } from "./domain/errors.ts";
 export type { Arrived } from "./domain/arrived.ts";
 export type { Event, Handle, Handler, HandlerContext, Snapshot, Verdict, WorkContext } from "./domain/handler.ts";
-export type { Json } from "./domain/json.ts";
+export type { Json, JsonPath } from "./domain/json.ts";
 export { defaults, type Limits } from "./domain/limits.ts";
+export type { Obligation } from "./domain/obligation.ts";
 export type { Outcome } from "./domain/outcome.ts";
+export type { Payload, Receipt } from "./domain/receipt.ts";
 export { resource, type Resource, type SnapshotInput, type SnapshotResult } from "./domain/resource.ts";
 export { type Schema, type } from "./domain/schema.ts";
 export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";
+export type { FetchHandler } from "./http/mount-fetch.ts";
+export type { NodeHandler } from "./http/mount-node.ts";
+export type { Listening, Served } from "./http/serve.ts";
 export type { Received } from "./inbox/arrival.ts";
+export type { ObligationAction } from "./operator/act-on-obligation.ts";
+export type { ReceiptAction } from "./operator/act-on-receipt.ts";
+export type { Acted } from "./operator/acting.ts";
+export type { Done } from "./operator/done.ts";
+export type { KeyStanding } from "./operator/key-standing.ts";
+export type { NextStep } from "./operator/next-step.ts";
+export type { Operator } from "./operator/operator.ts";
+export type { ObligationReport, ReceiptReport } from "./operator/operator-reads.ts";
+export type { Resolution } from "./operator/resolve.ts";
+export type { ResumeAction } from "./operator/resume.ts";
+export type { Attention, Counts, ObligationFilter, Page, ReceiptFilter } from "./store/reader.ts";
+export type { RefusalFacts } from "./store/records.ts";
 export type { Store } from "./store/store.ts";
 export { jsonLogger } from "./telemetry/logger.ts";
 export { Metrics } from "./telemetry/metrics.ts";

@@ -10,12 +10,14 @@ export interface Page {
   readonly limit: number;
 }
 
+/** Receipts that have all of these; without any, all of them. */
 export interface ReceiptFilter {
   readonly connection?: string | undefined;
   readonly outcome?: Outcome | undefined;
   readonly eventId?: string | undefined;
 }
 
+/** Obligations that have all of these; without any, all of them. */
 export interface ObligationFilter {
   readonly tenant?: string | undefined;
   readonly state?: ObligationState | undefined;
@@ -57,6 +59,7 @@ export interface ObligationDetail {
   readonly audit: readonly RecordedAudit[];
 }
 
+/** What there is, by number. */
 export interface Counts {
   readonly receipts: Readonly<Partial<Record<Outcome, number>>>;
   readonly obligations: Readonly<Partial<Record<ObligationState, number>>>;
