@@ -4,7 +4,7 @@ import { hasCode } from "../../src/domain/errors.ts";
 import { facts, orders, scopes, sent } from "./facts.ts";
 import { rouse } from "./incidents.ts";
 import { type Exchange, observe } from "./observe.ts";
-import { decide, operate } from "./operate.ts";
+import { act, decide, operate } from "./operate.ts";
 import type { Process } from "./process.ts";
 import { keyOf } from "./reference.ts";
 import { leaseMs } from "./shop.ts";
@@ -53,6 +53,8 @@ export async function doDeed(process: Process, world: World, deed: Deed): Promis
   }
 }
 
+const hour = 3_600_000;
+
 type Delivery = Parameters<typeof sent>[0] & { readonly forged: boolean };
 
 /** Deliveries of one step come at once. */
@@ -89,8 +91,30 @@ async function race(world: World, { delivery }: StepOf<"race">): Promise<void> {
 async function pay(process: Process, world: World, deed: StepOf<"pay">): Promise<void> {
   world.carriers.next.POST = [...deed.faults];
   await owe(process, world, deed);
-  if (deed.afterwards === "sleeps") world.fallAsleep(process);
-  if (deed.afterwards === "crashes") await world.crash(process);
+  switch (deed.afterwards) {
+    case "goes on":
+      return;
+    case "sleeps":
+      return world.fallAsleep(process);
+    case "crashes":
+      return world.crash(process);
+    case "clock back":
+      return world.machine.stepWall(-hour);
+    case "clock ahead":
+      return world.machine.stepWall(hour);
+    case "is asked about":
+      return askAbout(process, world, deed);
+    default:
+      deed.afterwards satisfies never;
+  }
+}
+
+/** An operator has the provider asked at once, which may be too soon to be told. */
+async function askAbout(process: Process, world: World, { scope, payment }: StepOf<"pay">): Promise<void> {
+  const operationKey = `${orders[payment]!.id}/fulfil/v1`;
+  const detail = await world.reader.obligation(scopes[scope]!.tenant ?? "", operationKey);
+  if (detail) await act(process, world, { obligation: detail.obligation, verb: "lookup" });
+  await process.work();
 }
 
 async function owe(

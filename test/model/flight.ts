@@ -11,15 +11,23 @@ export class Flight {
   /** The operation that it is about. */
   readonly ref: string;
   state: "claimed" | "flying" | "landed" | "heard" = "claimed";
+  readonly #sends: boolean;
   readonly #exchange: () => Promise<CallResult>;
   readonly #heard = Promise.withResolvers<CallResult>();
   #result: CallResult | undefined;
 
   constructor(caller: Caller, request: CallRequest, options: CallOptions) {
     this.ref = refOf(request);
+    this.#sends = request.method !== "GET";
     this.#exchange = () => caller.call(request, options);
     // A call that is taken back before it went out ends at once, as one that was about to connect.
     options.signal?.addEventListener("abort", () => this.launch());
+  }
+
+  /** A call that the provider answered with success. */
+  get succeeded(): boolean {
+    const result = this.#result;
+    return this.#sends && result?.kind === "answered" && result.status >= 200 && result.status <= 299;
   }
 
   get heard(): Promise<CallResult> {

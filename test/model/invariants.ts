@@ -4,6 +4,7 @@ import { expectNoPayload } from "./expect-no-payload.ts";
 import { customers, scopes } from "./facts.ts";
 import { checkObligations } from "./obligations.ts";
 import { finalOutcomes, keyOf, snapshotKey } from "./reference.ts";
+import { limits } from "./shop.ts";
 import type { World } from "./world.ts";
 
 const everything = { limit: 500 };
@@ -37,9 +38,10 @@ async function checkReceipts({ reader, reference }: World, listed: ReadonlyMap<n
     const isThere = fact.type === "order.paid" && reference.orders.has(`${scope.tenant}|${fact.order}`);
     if (outcome === "parked") expect(isThere, `${eventId} waits for what is there`).toBe(false);
   }
-  for (const { id, eventId, outcome, dueAt, reason } of receipts) {
+  for (const { id, eventId, outcome, dueAt, reason, tries } of receipts) {
     const isSeen = (finalOutcomes as readonly string[]).includes(outcome) || dueAt !== null || listed.has(id);
     expect(isSeen, `${eventId} is ${outcome} and nobody sees it`).toBe(true);
+    if (outcome === "held" && dueAt === null) expect(tries, `tries of ${eventId}`).toBe(limits.heldTriesMax);
     expectNoPayload(reason, `the reason of ${eventId}`);
   }
 }

@@ -27,16 +27,14 @@ export async function act(
   { obligation, verb, id = "said" }: { readonly obligation: Obligation; readonly verb: Verb; readonly id?: string },
 ): Promise<void> {
   const ref = refOf(obligation);
-  const claimed = world.processes.flatMap(({ flights }) =>
-    flights.filter((one) => one.ref === ref && one.state === "claimed"),
-  );
+  const claimed = world.claimed(ref);
   const { tenant, operationKey } = obligation;
   if (!(await allowed(() => doIt(process, verb, { tenant, operationKey, id })))) return;
   const operation = world.provider.operation(ref);
   operation.actions += 1;
   if (verb === "renew") world.provider.force(ref);
   if (verb === "done") operation.said = true;
-  if (verb === "cancel") Object.assign(operation, { cancelled: true, claimed: claimed.length });
+  if (verb === "cancel") world.provider.cancels(ref, claimed);
 }
 
 async function doIt(

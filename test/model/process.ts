@@ -20,6 +20,10 @@ export interface ProcessOptions extends Pick<ShopOptions, "random" | "emit" | "m
   readonly activity: Activity;
   /** Requests that wait at a provider now. */
   readonly held: () => number;
+  /** Told of each call that a worker claimed, by its address. */
+  readonly calls: (url: string) => void;
+  /** Told of each operation whose success a worker heard of. */
+  readonly succeeded: (ref: string) => void;
 }
 
 /** What a sender was answered. */
@@ -58,6 +62,10 @@ export class Process {
     return process;
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   get app(): App {
     return this.shop.app;
   }
@@ -93,7 +101,10 @@ export class Process {
   /** Lets it hear of the calls that have ended; gives whether there were any. */
   async hear(): Promise<boolean> {
     const landed = this.flights.filter(({ state }) => state === "landed");
-    for (const flight of landed) flight.deliver();
+    for (const flight of landed) {
+      flight.deliver();
+      if (flight.succeeded) this.#options.succeeded(flight.ref);
+    }
     await this.#options.activity.quiet();
     return landed.length > 0;
   }
@@ -124,11 +135,12 @@ export class Process {
 
   #startWorker(): void {
     const { runtime, connections } = this.app;
-    const { name, activity } = this.#options;
+    const { name, activity, calls } = this.#options;
     const worker = new Worker(runtime, {
       name,
       applyDue: () => applyDue({ runtime, connections }),
       call: (request, options) => {
+        calls(request.url);
         const flight = new Flight(this.#caller, request, options);
         this.#flights.push(flight);
         activity.note();

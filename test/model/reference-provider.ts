@@ -29,10 +29,12 @@ export interface ModelOperation {
   arrivals: number;
   /** How often an operator had it sent again on his own word, when it may have been done. */
   forced: number;
+  /** A worker heard that it was done, in time or late. */
+  heard: boolean;
   /** An operator said that it was done. */
   said: boolean;
   cancelled: boolean;
-  /** Calls that were claimed when it was cancelled, and may still go out. */
+  /** Calls that were claimed before it was known that nothing is to be sent, and may still go out. */
   claimed: number;
   /** Audited actions of operators. */
   actions: number;
@@ -60,6 +62,7 @@ export class ReferenceProvider {
       keys: new Map(),
       arrivals: 0,
       forced: 0,
+      heard: false,
       said: false,
       cancelled: false,
       claimed: 0,
@@ -90,6 +93,16 @@ export class ReferenceProvider {
     operation.open = false;
   }
 
+  /** A worker heard of a success: whoever decides next knows it. */
+  succeeds(ref: string, claimed: number): void {
+    Object.assign(this.operation(ref), { heard: true, claimed });
+  }
+
+  /** An operator gave it up. */
+  cancels(ref: string, claimed: number): void {
+    Object.assign(this.operation(ref), { cancelled: true, claimed });
+  }
+
   /** An operator takes it on himself that nothing was done. */
   force(ref: string): void {
     const operation = this.operation(ref);
@@ -105,10 +118,11 @@ export class ReferenceProvider {
   }
 
   #problem(
-    { keys, open, said, cancelled, claimed }: ModelOperation,
+    { keys, open, heard, said, cancelled, claimed }: ModelOperation,
     { key, body, atMs }: Pick<Arrived, "key" | "body" | "atMs">,
   ): string | undefined {
     if (said) return "sent after an operator said that it was done";
+    if (heard && claimed === 0) return "sent after a worker had heard that it was done";
     if (cancelled && claimed === 0) return "sent after it was cancelled";
     const [first] = keys.values();
     if (first && first.body !== body) return "sent with another body than before";

@@ -116,15 +116,20 @@ async function checkEnds({ reader, reference, carriers, provider, processes, tel
   telemetry.counts["lookup absent, then sent again"] += provider.sentAfterAbsent;
 }
 
-/** What is kept is the newest of what was taken, whatever order it came in; which of two that tie is the reference's. */
+/** What is kept is the newest of what was taken, whatever order it came in; only a tie depends on that. */
 function checkOrderFree({ receipts, snapshots }: World["reference"]): void {
-  const newest = new Map<string, number>();
-  for (const { scope, fact, outcome } of receipts.values()) {
-    if (fact.type !== "customer.changed" || outcome === "resolved" || scope.tenant === null) continue;
-    const key = snapshotKey(scope, fact.customer);
-    newest.set(key, Math.max(newest.get(key) ?? 0, fact.revision));
-  }
-  for (const [key, revision] of newest) {
-    expect(snapshots.get(key)?.revision, `revision of ${key}`).toBeGreaterThanOrEqual(revision);
+  const taken = Map.groupBy(
+    [...receipts.values()].flatMap(({ scope, fact, outcome }) =>
+      fact.type === "customer.changed" && (outcome === "applied" || outcome === "stale")
+        ? [{ key: snapshotKey(scope, fact.customer), ...fact }]
+        : [],
+    ),
+    ({ key }) => key,
+  );
+  for (const [key, changes] of taken) {
+    const revision = Math.max(...changes.map((change) => change.revision));
+    const emails = new Set(changes.filter((change) => change.revision === revision).map(({ email }) => email));
+    expect(snapshots.get(key)?.revision, `revision of ${key}`).toBe(revision);
+    if (emails.size === 1) expect(snapshots.get(key)?.email, `state of ${key}`).toBe([...emails][0]);
   }
 }

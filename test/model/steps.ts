@@ -37,7 +37,15 @@ const deeds = [
       ...payment,
       faults: fc.array(sendFault, { maxLength: 2 }),
       until,
-      afterwards: fc.constantFrom("goes on", "goes on", "sleeps", "sleeps", "crashes"),
+      afterwards: fc.constantFrom(
+        "goes on",
+        "sleeps",
+        "sleeps",
+        "crashes",
+        "is asked about",
+        "clock back",
+        "clock ahead",
+      ),
     }),
   ],
   [5, of("overtake", { process, ...payment, until: fc.constantFrom("called", "claimed"), first })],
@@ -49,7 +57,7 @@ const deeds = [
   [3, of("sleep", { process, until })],
   [3, of("crash", { process, until })],
   [
-    3,
+    5,
     of("operate", {
       process,
       verb: fc.constantFrom("retry", "lookup", "lookup", "cancel", "done", "renew"),
@@ -79,7 +87,7 @@ const incidents = [
   [2, of("lookup fault", { fault: lookupFault })],
   [3, of("release", {})],
   [1, of("reboot", { downMs: fc.constantFrom(second, minute, hour) })],
-  [3, of("step wall", { ms: fc.constantFrom(-hour, -minute, minute, hour) })],
+  [1, of("step wall", { ms: fc.constantFrom(-hour, -minute, minute, hour) })],
   [2, of("suspend", { ms: fc.constantFrom(6 * minute, hour) })],
 ] as const;
 

@@ -35,6 +35,8 @@ export class Telemetry {
   readonly counts: RareCounts;
   /** Obligations that something was told of; who has looked at them empties it. */
   readonly touched: Set<number> = new Set();
+  /** Destinations that are paused: nothing is claimed for them. */
+  readonly #paused: Set<string> = new Set();
   #unread: TelemetryEvent[] = [];
   /** The highest fence that is known to be given, by obligation. */
   readonly #fences: Map<number, number> = new Map();
@@ -48,8 +50,15 @@ export class Telemetry {
     for (const path of pathsOf(event)) this.counts[path] += 1;
     if (JSON.stringify(event).includes("canary")) this.problems.push(`telemetry tells a payload: ${event.kind}`);
     if ("obligationId" in event) this.touched.add(event.obligationId);
+    if (event.kind === "destination.paused") this.#paused.add(event.destination);
+    if (event.kind === "operator.acted") this.#paused.delete(event.target.replace("destination/", ""));
     const problem = this.#staleEnd(event);
     if (problem !== undefined) this.problems.push(problem);
+  }
+
+  /** A worker claimed a call to this address. */
+  calls(url: string): void {
+    if (this.#paused.has(new URL(url).origin)) this.problems.push(`a call was claimed for a paused destination`);
   }
 
   /** What was said since the last time. */

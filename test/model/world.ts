@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqlite } from "counterfoil/sqlite";
+import { expect } from "vitest";
 import type { ObligationDetail, StoreReader } from "../../src/store/reader.ts";
 import { seededRandom } from "../../src/testing/random.ts";
 import { Activity } from "./activity.ts";
@@ -91,6 +92,12 @@ export class World implements AsyncDisposable {
     process.asleep = this.#processes.every(({ asleep }) => !asleep);
   }
 
+  /** Calls for an operation that were claimed and have not gone out. */
+  claimed(ref: string): number {
+    const flights = this.#processes.flatMap((process) => process.flights);
+    return flights.filter((flight) => flight.ref === ref && flight.state === "claimed").length;
+  }
+
   /** Time goes on, and who is awake works. */
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0;) {
@@ -114,6 +121,7 @@ export class World implements AsyncDisposable {
     if (!this.machine.reboot(downMs)) return;
     for (const process of this.#processes) await process.crash();
     await this.#start();
+    await this.#assertNoLeaseOfTheDead();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -121,6 +129,15 @@ export class World implements AsyncDisposable {
     await this.observer.app.stop();
     await this.carriers[Symbol.asyncDispose]();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Whoever held a lease in another boot is dead, which who starts first takes note of. */
+  async #assertNoLeaseOfTheDead(): Promise<void> {
+    const living = this.#processes.map(({ name }) => name);
+    for (const { tenant, operationKey } of await this.reader.obligations({}, { limit: 500 })) {
+      const holder = (await this.reader.obligation(tenant, operationKey))?.lease?.worker;
+      if (holder !== undefined) expect(living, `holder of ${operationKey}`).toContain(holder);
+    }
   }
 
   get #file(): string {
@@ -145,7 +162,7 @@ export class World implements AsyncDisposable {
 
   #startProcess(): Promise<Process> {
     this.#started += 1;
-    const { activity, carriers } = this;
+    const { activity, carriers, provider, telemetry } = this;
     return Process.start({
       ...this.#surroundings,
       name: `process-${this.#started}`,
@@ -153,6 +170,8 @@ export class World implements AsyncDisposable {
       machine: this.machine.clock,
       activity,
       held: () => carriers.held,
+      calls: (url) => telemetry.calls(url),
+      succeeded: (ref) => provider.succeeds(ref, this.claimed(ref)),
     });
   }
 }
