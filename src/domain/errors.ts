@@ -61,6 +61,12 @@ export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error i
   return error instanceof CounterfoilError && codes.includes(error.code);
 }
 
+/**
+ * Codes that one statement of a handler can cause as well as a store that is ill: only a transaction
+ * without that handler can tell.
+ */
+export const doubtfulTroubles: readonly ErrorCode[] = ["STORE_FULL", "STORE_CORRUPT"];
+
 /** Codes of a store that cannot take work now: nothing was kept, and trying again may help. */
 export const storeTroubles: readonly ErrorCode[] = [
   "STORE_BUSY",

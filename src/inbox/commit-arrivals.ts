@@ -6,7 +6,7 @@
  * failed) leaves nothing but its receipt. A member that ends or breaks the transaction, or makes
  * COMMIT fail, sends every member through a run of its own, where it answers for itself alone.
  */
-import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
+import { CounterfoilError, doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Decision } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import { sameContent } from "../parse/same-content.ts";
@@ -28,7 +28,7 @@ export async function commitArrivals(arrivals: readonly Arrival[], runtime: Runt
     runtime.emit({ kind: "group.committed", members: arrivals.length, ms: runtime.clock.monotonicMs() - startedMs });
     return fates;
   } catch (error) {
-    if (hasCode(error, ...storeTroubles)) throw error;
+    if (hasCode(error, ...storeTroubles) && !hasCode(error, ...doubtfulTroubles)) throw error;
     if (arrivals.length > 1) return commitEachAlone(arrivals, runtime, error);
     return [await placeBrokenAlone(arrivals[0] as Arrival, runtime, error)];
   }
@@ -46,14 +46,21 @@ async function commitEachAlone(arrivals: readonly Arrival[], runtime: Runtime, e
       fates.push(...(await commitArrivals([arrival], runtime)));
     } catch (alone) {
       fates.push({ kind: "failed", error: alone });
+      // Not even a receipt could be kept: it is the store, and the rest need not try.
+      if (hasCode(alone, ...storeTroubles)) break;
     }
   }
-  return fates;
+  const last = fates.at(-1);
+  return arrivals.map((_, index) => fates[index] ?? last ?? { kind: "deferred" });
 }
 
 /** The handler broke the transaction itself: its policy is carried out in a transaction that does not run it. */
 async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unknown): Promise<Fate<Received>> {
-  if (arrival.reading.kind === "decided" || !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
+  if (
+    arrival.reading.kind === "decided" ||
+    !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED", ...doubtfulTroubles)
+  )
+    throw error;
   const failure = handlerError(error, arrival.reading.event);
   if (arrival.policy !== "hold") return { kind: "failed", error: failure };
   const decision = heldBy(runtime, arrival.draft, failure);

@@ -5,7 +5,7 @@
  * The bytes are read again from the store, so that a mended handler, mapping or preset is what decides
  * now. Signatures and times are not checked again: the receipt says that they were right.
  */
-import { CounterfoilError, hasCode, storeTroubles } from "../domain/errors.ts";
+import { CounterfoilError, doubtfulTroubles, type ErrorCode, hasCode, storeTroubles } from "../domain/errors.ts";
 import { type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { OpenReceipt, ReceiptDraft, StoreTx } from "../store/store.ts";
@@ -21,6 +21,9 @@ export interface ReapplyContext {
   readonly runtime: Runtime;
   readonly connections: ReadonlyMap<string, Connection>;
 }
+
+/** Troubles of a transaction that one event's handler can be the cause of. */
+const oneEventsTroubles: readonly ErrorCode[] = ["TRANSACTION_BROKEN", "COMMIT_REFUSED", ...doubtfulTroubles];
 
 /** A batch this small keeps the lock short; what is left is due again at once. */
 const batchMax = 32;
@@ -42,7 +45,7 @@ export async function applyDue(context: ReapplyContext): Promise<boolean> {
     });
     tell(runtime, decided, "retry");
   } catch (error) {
-    if (due.length === 0 || !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
+    if (due.length === 0 || !hasCode(error, ...oneEventsTroubles)) throw error;
     for (const { receipt } of due) await applyAlone(context, receipt);
   }
   return due.length > 0;
@@ -82,7 +85,7 @@ export async function reapply(context: ReapplyContext, receiptId: number, option
       return result;
     });
   } catch (error) {
-    if (!hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED")) throw error;
+    if (!hasCode(error, ...oneEventsTroubles)) throw error;
     decided = await holdBroken(context, receiptId, { options, error });
   }
   tell(runtime, [decided], options.by);
@@ -97,7 +100,7 @@ async function holdBroken(
 ): Promise<Decided> {
   return transact(runtime, async (tx) => {
     const { receipt } = await lock(tx, receiptId, options.version);
-    const decision = whereFinal(receipt, held(runtime, receipt, error));
+    const decision = whereFinal(receipt, heldBy(runtime, receipt, error));
     await settle(tx, { receipt, decision, connection: connections.get(receipt.connection), runtime, rank: null });
     await options.also?.(tx, receipt, decision);
     return { receipt, decision };

@@ -5,7 +5,7 @@
  * once however often it is started. It reads the stored answer only and can never cause a send.
  */
 import { errorSummary } from "../domain/error-summary.ts";
-import { hasCode, storeTroubles } from "../domain/errors.ts";
+import { doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Obligation, StoredAnswer } from "../domain/obligation.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
@@ -39,7 +39,9 @@ export async function runHook(
   try {
     return await commitHook(attempting, obligation, read.result);
   } catch (error) {
-    if (hasCode(error, ...storeTroubles)) return { kind: "trouble", again: error.code !== "COMMIT_UNKNOWN" };
+    // Full or damaged may be this hook's own table: it spends a try, and a store that is ill keeps that from being written.
+    if (hasCode(error, ...doubtfulTroubles)) return { kind: "failed", ended: failed(errorSummary(error)) };
+    if (hasCode(error, ...storeTroubles)) return { kind: "trouble", again: !hasCode(error, "COMMIT_UNKNOWN") };
     return { kind: "failed", ended: failed(errorSummary(error)) };
   }
 }

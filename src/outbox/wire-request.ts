@@ -17,10 +17,13 @@ export type Wired =
 export async function wireRequest(attempting: Attempting, operation: Operation<unknown>): Promise<Wired> {
   const { request, requestDigest: digest } = attempting.claim;
   const { wireKey } = operation;
-  if (requestDigest(request) !== digest) {
-    return unfit("altered", "the stored request is not the one that was owed: its digest differs");
-  }
   const { idempotency } = attempting.definition;
+  if (requestDigest(request, idempotency) !== digest) {
+    return unfit(
+      "altered",
+      "the stored request, or how its key travels, is not what was owed; a changed effect needs a new version in its name",
+    );
+  }
   const keyed =
     idempotency !== "none" && "field" in idempotency
       ? withField(request.body, { field: idempotency.field, wireKey })

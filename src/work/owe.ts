@@ -1,7 +1,7 @@
 /** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
 import { canonicalJson, sha256 } from "../domain/digest.ts";
 import { durationMs } from "../domain/duration.ts";
-import type { Effect, EffectDefinition, Operation, RequestSpec } from "../domain/effect.ts";
+import type { Effect, EffectDefinition, Idempotency, Operation, RequestSpec } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import { wireKey } from "../domain/key-life.ts";
 import { Misuse } from "../domain/misuse.ts";
@@ -48,7 +48,7 @@ export function draftObligation(
     input: JSON.stringify(input),
     inputDigest: sha256(canonicalJson(input)),
     request,
-    requestDigest: requestDigest(request),
+    requestDigest: requestDigest(request, definition.idempotency),
   };
 }
 
@@ -73,9 +73,21 @@ export function keyLifetimeMs({ idempotency }: EffectDefinition): number | null 
   return idempotency === "none" ? null : durationMs(idempotency.keyLifetime);
 }
 
-/** Names the exact bytes of a request; checked again before each send. */
-export function requestDigest({ method, url, contentType, body }: FrozenRequest): string {
-  return sha256(`${method} ${url} ${contentType ?? ""} ${body === null ? "" : sha256(body)}`);
+/**
+ * Names the exact bytes of a request and how its key travels; checked again before each send. A key that
+ * came to stand elsewhere, or to be cut otherwise, would be another key to the provider, so a deployment
+ * that changes it stops what was owed before instead of sending it twice.
+ */
+export function requestDigest({ method, url, contentType, body }: FrozenRequest, idempotency: Idempotency): string {
+  const key = idempotency === "none" ? "none" : JSON.stringify(keyPlace(idempotency));
+  return sha256(`${method} ${url} ${contentType ?? ""} ${key} ${body === null ? "" : sha256(body)}`);
+}
+
+function keyPlace(idempotency: Exclude<Idempotency, "none">): readonly (string | number | null)[] {
+  const { lengthMax = null } = idempotency;
+  return "header" in idempotency
+    ? ["header", idempotency.header.toLowerCase(), lengthMax]
+    : ["field", idempotency.field, lengthMax];
 }
 
 function checkedInput(effect: Effect<never>, input: unknown): Json {

@@ -1,6 +1,31 @@
+import type { Idempotency } from "counterfoil";
 /** A request is what it was when it was owed, whatever code sends it. */
 import { expect, test } from "vitest";
 import { openOffice } from "../outbox/office.ts";
+
+test.each<[string, Idempotency]>([
+  ["goes into another header", { header: "X-Key", keyLifetime: "24h" }],
+  ["goes into the body", { field: "key", keyLifetime: "24h" }],
+  ["is cut to another length", { header: "Idempotency-Key", keyLifetime: "24h", lengthMax: 40 }],
+  ["is no longer sent", "none"],
+])(
+  "a deployment after which the key %s stops what was owed before, and sends nothing twice",
+  async (_name, idempotency) => {
+    await using office = await openOffice();
+    const before = await office.desk({
+      effects: [office.effect({ idempotency: { header: "Idempotency-Key", keyLifetime: "24h" } })],
+    });
+    office.provider.failNext({ when: "after", kind: "reset" });
+    await before.owe("order-1");
+    await before.work();
+    office.clock.advance(2_000);
+    const after = await office.desk({ effects: [office.effect({ idempotency })] });
+    await after.work();
+    expect(office.provider.counts()).toMatchObject({ requests: 1, effects: 1 });
+    const { obligation } = await after.see("order-1");
+    expect(["stuck", "uncertain"]).toContain(obligation.state);
+  },
+);
 
 test("a deployment between two attempts changes neither address, body nor key of what was owed before", async () => {
   await using office = await openOffice();
