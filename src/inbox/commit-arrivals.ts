@@ -113,6 +113,8 @@ class Group {
       case "known":
         return this.#redeliver(arrival, claim.receipt);
       case "replayed":
+        // The copy that came first left nothing: this one is no replay of anything that is kept.
+        if (this.#discarded.includes(claim.original.id)) return this.#defer(claim);
         return this.#keep(arrival, claim.id, {
           outcome: "suspect",
           reason: `same content as event ${claim.original.eventId}`,

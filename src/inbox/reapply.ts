@@ -40,7 +40,12 @@ export async function applyDue(context: ReapplyContext): Promise<boolean> {
     const decided = await transact(runtime, async (tx, signals) => {
       due = await tx.dueReceipts({ limit: batchMax, connections: [...connections.keys()] });
       const results: Decided[] = [];
-      for (const open of due) results.push(await decide(tx, open, { context, signals, force: false }));
+      const startedMs = runtime.clock.monotonicMs();
+      for (const open of due) {
+        // Leases are renewed between transactions: what is left over is due again at once.
+        if (runtime.clock.monotonicMs() - startedMs > runtime.limits.groupMs) break;
+        results.push(await decide(tx, open, { context, signals, force: false }));
+      }
       return results;
     });
     tell(runtime, decided, "retry");

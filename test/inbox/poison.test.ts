@@ -91,3 +91,27 @@ test("a settled hook whose statement is full spends its tries and becomes the op
     { kind: "obligation", obligation: { state: "settling", tries: 2, dueAt: null } },
   ]);
 });
+
+test("a function of the handler's own that runs statements does not lift the guard against COMMIT", async () => {
+  const sly = sender.on("sly", ({ tx }) => {
+    const native = tx.native as { exec(sql: string): void; function(name: string, run: () => number): void };
+    native.function("sly", () => {
+      native.exec("SELECT 1");
+      return 1;
+    });
+    native.exec("INSERT INTO notes VALUES ('half'); SELECT sly(); COMMIT; BEGIN IMMEDIATE; SAVEPOINT counterfoil_1;");
+  });
+  const other = defineApp({
+    store: sqlite(stack.use(temporaryDatabase()).path),
+    connections: [connect("sender", { provider: sender, secrets: [secret], tenant: "acme", handlers: [sly] })],
+    effects: [],
+  });
+  stack.defer(() => other.stop());
+  await other.transaction({ tenant: "acme" }, ({ tx }) => tx.sql`CREATE TABLE notes (id TEXT PRIMARY KEY)`);
+  const delivery = signDelivery(sender.rules, secret, { body: Buffer.from('{"id":"a","type":"sly"}'), timestampMs: 0 });
+  await expect(other.receive("sender", delivery)).rejects.toMatchObject({
+    code: expect.stringMatching(/^(TRANSACTION|HANDLER)_/),
+  });
+  const notes = await other.transaction({ tenant: "acme" }, ({ tx }) => tx.sql`SELECT * FROM notes`);
+  expect(notes).toHaveLength(0);
+});

@@ -33,6 +33,8 @@ export class StatementGuard {
   readonly #database: DatabaseSync;
   readonly #approved: Map<string, Approval> = new Map();
 
+  #authorizer: ((action: number, table: string | null) => number) | null = null;
+
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
@@ -42,11 +44,14 @@ export class StatementGuard {
     const known = this.#approved.get(text);
     if (known) return { value: prepare(), approval: known };
     let writes = false;
-    this.#database.setAuthorizer((action, table) => {
+    // A function of the user's may run statements while a text is under way: its guard must be there again after.
+    const outer = this.#authorizer;
+    this.#authorizer = (action, table) => {
       // A CREATE writes to SQLite's own schema table and changes no row of anybody's.
       if (writing.has(action) && !table?.startsWith("sqlite_")) writes = true;
       return denied.has(action) ? constants.SQLITE_DENY : constants.SQLITE_OK;
-    });
+    };
+    this.#database.setAuthorizer(this.#authorizer);
     try {
       const value = prepare();
       const approval = { writes };
@@ -54,7 +59,8 @@ export class StatementGuard {
       this.#approved.set(text, approval);
       return { value, approval };
     } finally {
-      this.#database.setAuthorizer(null);
+      this.#authorizer = outer;
+      this.#database.setAuthorizer(outer);
     }
   }
 }
