@@ -59,8 +59,9 @@ async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unkno
   if (
     arrival.reading.kind === "decided" ||
     !hasCode(error, "TRANSACTION_BROKEN", "COMMIT_REFUSED", ...doubtfulTroubles)
-  )
+  ) {
     throw error;
+  }
   const failure = handlerError(error, arrival.reading.event);
   if (arrival.policy !== "hold") return { kind: "failed", error: failure };
   const decision = heldBy(runtime, arrival.draft, failure);

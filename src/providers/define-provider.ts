@@ -79,8 +79,9 @@ function accountProblem({ schemes, identity: { account = [] } }: ProviderRules):
     const isSigned = (source: FieldSource): boolean =>
       source.from === "fixed" ||
       (source.from === "body" ? signed.body : signed.headers.includes(source.name.toLowerCase()));
-    if (!account.every(isSigned))
+    if (!account.every(isSigned)) {
       return "its account stands where the signature does not reach; anyone could change it";
+    }
   }
   return undefined;
 }
