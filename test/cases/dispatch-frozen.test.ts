@@ -1,5 +1,5 @@
-import type { Idempotency } from "counterfoil";
 /** A request is what it was when it was owed, whatever code sends it. */
+import type { Idempotency } from "counterfoil";
 import { expect, test } from "vitest";
 import { openOffice } from "../outbox/office.ts";
 

@@ -1,11 +1,11 @@
-import { type App, connect, defineApp, effect, type } from "counterfoil";
-import { generic, signDelivery } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
-import { startFakeProvider } from "counterfoil/testing";
 /**
  * One statement of a handler can give the same error as a database that is ill: a table out of row ids
  * is "full". It concerns its own event; a transaction without that handler tells.
  */
+import { type App, connect, defineApp, effect, type } from "counterfoil";
+import { generic, signDelivery } from "counterfoil/providers";
+import { sqlite } from "counterfoil/sqlite";
+import { startFakeProvider } from "counterfoil/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { temporaryDatabase } from "../support/order-app.ts";
