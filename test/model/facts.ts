@@ -18,7 +18,6 @@ export const scopes: readonly Scope[] = [
 ];
 
 export const tenants = ["north", "south"] as const;
-type Tenant = (typeof tenants)[number];
 
 /** How an order's parcel is sent: each stands for one kind of promise that a provider may make. */
 export type Carrier = "keeps_keys" | "ignores_keys" | "cannot_be_asked";
