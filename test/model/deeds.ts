@@ -1,6 +1,7 @@
 /** What a process is asked to do. */
 import { expect } from "vitest";
 import { hasCode } from "../../src/domain/errors.ts";
+import { keyLifetimeMs } from "./carriers.ts";
 import { facts, orders, scopes, sent } from "./facts.ts";
 import { rouse } from "./incidents.ts";
 import { type Exchange, observe } from "./observe.ts";
@@ -24,6 +25,8 @@ export async function doDeed(process: Process, world: World, deed: Deed): Promis
       return race(world, deed);
     case "pay":
       return pay(process, world, deed);
+    case "doubt":
+      return doubt(process, world, deed);
     case "overtake":
       return overtake(process, world, deed);
     case "spoil":
@@ -91,13 +94,17 @@ async function race(world: World, { delivery }: StepOf<"race">): Promise<void> {
 async function pay(process: Process, world: World, deed: StepOf<"pay">): Promise<void> {
   world.carriers.next.POST = [...deed.faults];
   await owe(process, world, deed);
+  if (deed.afterwards === "sleeps") world.fallAsleep(process);
+  if (deed.afterwards === "crashes") await world.crash(process);
+}
+
+/** A call whose outcome is not known, and what makes it hard to find out. */
+async function doubt(process: Process, world: World, deed: StepOf<"doubt">): Promise<void> {
+  world.carriers.next.POST = [deed.fault];
+  await owe(process, world, { ...deed, until: "heard" });
   switch (deed.afterwards) {
-    case "goes on":
-      return;
-    case "sleeps":
-      return world.fallAsleep(process);
-    case "crashes":
-      return world.crash(process);
+    case "key dies":
+      return world.machine.skip(keyLifetimeMs);
     case "clock back":
       return world.machine.stepWall(-hour);
     case "clock ahead":
@@ -110,7 +117,7 @@ async function pay(process: Process, world: World, deed: StepOf<"pay">): Promise
 }
 
 /** An operator has the provider asked at once, which may be too soon to be told. */
-async function askAbout(process: Process, world: World, { scope, payment }: StepOf<"pay">): Promise<void> {
+async function askAbout(process: Process, world: World, { scope, payment }: StepOf<"doubt">): Promise<void> {
   const operationKey = `${orders[payment]!.id}/fulfil/v1`;
   const detail = await world.reader.obligation(scopes[scope]!.tenant ?? "", operationKey);
   if (detail) await act(process, world, { obligation: detail.obligation, verb: "lookup" });

@@ -12,7 +12,7 @@ import { type Plan, plans } from "./steps.ts";
 import { noCounts, type RareCounts, Telemetry } from "./telemetry.ts";
 import { World } from "./world.ts";
 
-const runs = Number(process.env["COUNTERFOIL_MODEL_RUNS"] ?? 40);
+const runs = Number(process.env["COUNTERFOIL_MODEL_RUNS"] ?? 50);
 const seed = Number(process.env["COUNTERFOIL_MODEL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 /** A failing plan is made smaller for this long. */

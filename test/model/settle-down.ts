@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 
 const minute = 60_000;
 /** Longer than any backoff, deadline, key or step of the wall clock in a plan. */
-const patience = [...Array<number>(12).fill(15_000), ...Array<number>(30).fill(10 * minute)];
+const patience = [...Array<number>(4).fill(15_000), ...Array<number>(30).fill(10 * minute)];
 const everything = { limit: 500 };
 
 export async function settleDown(world: World): Promise<void> {
