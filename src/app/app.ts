@@ -3,6 +3,8 @@ import { MessageChannel } from "node:worker_threads";
 import { type Duration, durationMs } from "../domain/duration.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { WorkContext } from "../domain/handler.ts";
+import { Misuse } from "../domain/misuse.ts";
+import { namePart } from "../domain/names.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import { Gate } from "../http/gate.ts";
 import { Hooks } from "../http/hooks.ts";
@@ -10,7 +12,7 @@ import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
 import { type Listening, serve, type Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
-import type { Connection } from "../inbox/connection.ts";
+import { type Connection, tenantOf } from "../inbox/connection.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
@@ -279,10 +281,21 @@ class CounterfoilApp implements App {
   async transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T> {
     await this.#opened();
     const { tenant, connection = "", account = "" } = scope;
+    this.#assertScope({ tenant, connection, account });
     const { runtime } = this;
     return transact(runtime, (tx, signals) =>
       runUnit(tx, { scope: { tenant, connection, account, receiptId: null }, runtime, signals }, body),
     );
+  }
+
+  /** Snapshots are kept by connection and account: under another tenant's they would be that tenant's. */
+  #assertScope({ tenant, connection, account }: Required<TransactionScope>): void {
+    const problem = namePart(tenant);
+    if (problem !== undefined) throw new Misuse(`Cannot begin a transaction: its tenant ${problem}`);
+    if (connection === "") return;
+    if (tenantOf(this.#connection(connection), account) !== tenant) {
+      throw new Misuse(`Cannot begin a transaction: connection "${connection}" is not of the tenant that is named`);
+    }
   }
 
   trialDelivery(connectionId: string, options: TrialOptions = {}): SignedDelivery {

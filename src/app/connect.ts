@@ -60,6 +60,19 @@ export interface Prepared {
   readonly problem: string | null;
 }
 
+/** Types are gone at run time: a mistyped option would be ignored without a word. */
+const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
+  "provider",
+  "secrets",
+  "tenant",
+  "handlers",
+  "failing",
+  "mode",
+  "bodyBytesMax",
+  "retention",
+  "releaseBy",
+]);
+
 /** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
 export function prepareConnection({ id, options }: ConnectionConfig, limits: Limits): Prepared {
   const { provider, tenant, failing = "hold" } = options;
@@ -68,6 +81,11 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     invalid(id, "its id must be 1 to 64 letters, digits, dots, dashes and underscores");
   }
   if (typeof tenant === "string" && namePart(tenant) !== undefined) invalid(id, `its tenant ${namePart(tenant)}`);
+  const unknown = Object.keys(options).find((option) => !known.has(option));
+  if (unknown !== undefined) invalid(id, `there is no option "${unknown}"; known are ${[...known].join(", ")}`);
+  if (options.mode !== undefined && rules.identity.mode === undefined) {
+    invalid(id, `events of ${provider.name} do not tell their mode; leave mode out`);
+  }
   if (failing === "refuse" && !rules.retries) {
     invalid(
       id,
