@@ -1,7 +1,8 @@
+/** Whose work a transaction does, and what a connection may be: told where it is written. */
+
 import { connect, type ConnectOptions, defineApp } from "counterfoil";
 import { github, stripe } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
-/** Whose work a transaction does, and what a connection may be: told where it is written. */
 import { onTestFinished, expect, test } from "vitest";
 
 const secrets = ["a secret of these tests"];
