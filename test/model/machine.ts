@@ -1,5 +1,7 @@
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
+const wallOffMaxMs = 2 * 3_600_000;
+
 /**
  * The machine's clocks, and the time that really passes, which providers go by.
  *
@@ -10,6 +12,7 @@ export class Machine {
   readonly clock: VirtualClock = new VirtualClock();
   #trueMs = 0;
   #boots = 1;
+  #wallOffMs = 0;
   #wallWasSet = false;
   #monotonicMissed = false;
 
@@ -24,9 +27,10 @@ export class Machine {
     this.clock.advance(ms);
   }
 
-  /** Somebody sets the wall clock. */
+  /** Somebody sets the wall clock, but never far off. */
   stepWall(ms: number): void {
-    if (this.#monotonicMissed) return;
+    if (this.#monotonicMissed || Math.abs(this.#wallOffMs + ms) > wallOffMaxMs) return;
+    this.#wallOffMs += ms;
     this.#wallWasSet = true;
     this.clock.stepWall(ms);
   }

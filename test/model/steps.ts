@@ -7,18 +7,24 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
+/** Objects like those of a literal, so that a failing plan can be put into a test as it is printed. */
+const plain = { noNullPrototype: true } as const;
+
 /** Which of the two processes. */
 const process = fc.constantFrom(0, 1);
 /** How far a process gets: through, to answers that it does not hear, to claims that it does not send, or nowhere. */
 const until = fc.constantFrom("heard", "called", "claimed", "asked");
 /** Whether a process that was stopped meets its sockets or its timers first. */
 const first = fc.constantFrom("answers", "timers");
-const delivery = fc.record({
-  scope: often(fc.nat(2), fc.constant(scopes.length - 1)),
-  fact: fc.nat(facts.length - 1),
-  variant: often(fc.constant(0), fc.constant(1)),
-  forged: often(fc.constant(false), fc.constant(true)),
-});
+const delivery = fc.record(
+  {
+    scope: often(fc.nat(2), fc.constant(scopes.length - 1)),
+    fact: fc.nat(facts.length - 1),
+    variant: often(fc.constant(0), fc.constant(1)),
+    forged: often(fc.constant(false), fc.constant(true)),
+  },
+  plain,
+);
 const order = { tenant: fc.constantFrom(...tenants), order: fc.constantFrom(...orders.map(({ id }) => id)) };
 /** An order and who says that it is paid. */
 const payment = { scope: fc.nat(2), payment: fc.nat(orders.length - 1) };
@@ -111,14 +117,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Without the bias towards the small, which is for values and not for lives. */
 export const plans: fc.Arbitrary<Plan> = fc.noBias(
-  fc.record({ chance: fc.nat(), steps: fc.array(step, { minLength: 1, maxLength: 80, size: "max" }) }),
+  fc.record({ chance: fc.nat(), steps: fc.array(step, { minLength: 1, maxLength: 80, size: "max" }) }, plain),
 );
 
 function of<const Kind extends string, Fields extends object>(
   kind: Kind,
   fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
 ): fc.Arbitrary<Fields & { readonly kind: Kind }> {
-  return fc.record({ kind: fc.constant(kind), ...fields }) as never;
+  return fc.record({ kind: fc.constant(kind), ...fields }, plain) as never;
 }
 
 function often<T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>): fc.Arbitrary<T> {
