@@ -22,7 +22,7 @@ import { keyOf, type Spoil } from "./reference.ts";
 export const leaseMs = 20_000;
 
 /** Small, so that leases, keys and budgets end within a run. */
-export const limits: Partial<Limits> = {
+export const limits = {
   lockMs: 30_000,
   callMs: 8_000,
   connectMs: 8_000,
@@ -42,7 +42,7 @@ export const limits: Partial<Limits> = {
   heldTriesMax: 6,
   parkedRetryMs: 60_000,
   parkedDeadlineMs: 600_000,
-};
+} as const satisfies Partial<Limits>;
 
 /** What goes wrong inside the application for now. */
 export interface Mischief {
