@@ -9,6 +9,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: [source], externalConditions: [source] } },
   test: {
     include: ["{src,test,scripts,examples,bench}/**/*.test.ts"],
+    globalSetup: ["test/support/postgres-setup.ts"],
     pool: "forks",
     execArgv: [`--conditions=${source}`],
     // Databases and child processes share the machine with the tests: two at once, and time enough for a slow disk.

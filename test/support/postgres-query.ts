@@ -1,0 +1,43 @@
+/** Looking at a PostgreSQL database from outside of what is tested, by connections of one statement. */
+import pg from "pg";
+import { eventually } from "../../src/testing/eventually.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Runs statements on a connection of their own; the rows are the last one's. */
+export async function ask<R extends object = Row>(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly R[]> {
+  const client = new pg.Client({ connectionString: url, application_name: "outside" });
+  // A server that ends the connection says so in the query's own error.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    const result: pg.QueryResult<R> | pg.QueryResult<R>[] = await client.query<R>(text, [...values]);
+    return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? [];
+  } finally {
+    await client.end();
+  }
+}
+
+/** Backends of the database that `ask` has not opened. */
+const backends = "FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'outside'";
+
+/** Resolves once so many backends wait for a lock in this database; gives their statements. */
+export async function untilBlocked(url: string, { count = 1 } = {}): Promise<readonly string[]> {
+  return eventually(
+    async () => {
+      const found = await ask<{ query: string }>(url, `SELECT query ${backends} AND wait_event_type = 'Lock'`);
+      return found.length >= count && found.map(({ query }) => query);
+    },
+    { what: `${count} backends that wait for a lock` },
+  );
+}
+
+/** Ends connections of this database as an administrator would; gives how many. */
+export async function terminateBackends(url: string, where = "true"): Promise<number> {
+  const ended = await ask(url, `SELECT pg_terminate_backend(pid) ${backends} AND (${where})`);
+  return ended.length;
+}
