@@ -26,10 +26,13 @@ export interface Event<Type extends string = string, Data = unknown> {
 
 declare const verdict: unique symbol;
 
-/** What `refuse`, `ignore` and `waitFor` give back: return it. It decides even when it is not returned. */
-export interface Verdict {
-  readonly [verdict]: true;
-}
+/**
+ * What `refuse`, `ignore` and `waitFor` give back: return it. It decides even when it is not returned.
+ *
+ * `void` is a part of it so that a handler whose last path returns nothing compiles under
+ * TypeScript's `noImplicitReturns`.
+ */
+export type Verdict = { readonly [verdict]: true } | void;
 
 /** Replaces a resource's state when the revision is newer. Throws `SnapshotConflict` on a tie with other content. */
 export type Snapshot = <State>(
@@ -57,7 +60,7 @@ export interface HandlerContext<E = Event> extends WorkContext {
 }
 
 /** What an event does to your data. It runs inside the transaction that keeps the receipt, and may run again. */
-export type Handle<E> = (context: HandlerContext<E>) => Promise<Verdict | void> | Verdict | void;
+export type Handle<E> = (context: HandlerContext<E>) => Promise<Verdict> | Verdict;
 
 /** A handler for one event type of one provider, made by `provider.on`. */
 export interface Handler<ProviderName extends string = string> {
