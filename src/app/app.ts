@@ -6,11 +6,12 @@ import type { WorkContext } from "../domain/handler.ts";
 import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import type { Emit } from "../domain/telemetry.ts";
+import { type Engine, listenInThread } from "../front/listen-in-thread.ts";
 import { Gate } from "../http/gate.ts";
 import { Hooks } from "../http/hooks.ts";
 import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
-import { type Listening, serve, type Served } from "../http/serve.ts";
+import { type HealthChecks, type Listening, serve, type Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
 import { type Connection, tenantOf } from "../inbox/connection.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
@@ -53,6 +54,11 @@ export interface ListenOptions {
    * @default "all"
    */
   readonly serves?: Served;
+  /**
+   * URL of the module whose default export is this application. HTTP and verification then run in a
+   * thread of their own, which loads that module once more; the engine and the handlers stay here.
+   */
+  readonly thread?: URL;
 }
 
 /** An application at work, made by `defineApp`. */
@@ -218,14 +224,20 @@ class CounterfoilApp implements App {
     this.#alive.port1.ref();
   }
 
-  async listen({ port, host = "127.0.0.1", serves = "all" }: ListenOptions): Promise<Listening> {
+  async listen({ port, host = "127.0.0.1", serves = "all", thread }: ListenOptions): Promise<Listening> {
     if (serves !== "health") this.#assertServable();
     await this.open();
     const health = { live: () => this.live(), ready: () => this.#recentlyReady() };
-    const { limits } = this.runtime;
-    const listening = await serve({ port, host, serves, limits, hooks: this.node, health });
+    const listening =
+      thread === undefined
+        ? await serve({ port, host, serves, limits: this.runtime.limits, hooks: this.node, health })
+        : await listenInThread({ port, host, serves, configuration: thread.href }, this.#engine(health));
     this.#listening.add(listening);
     return listening;
+  }
+
+  #engine(health: HealthChecks): Engine {
+    return { connections: this.connections, inbox: this.#inbox, gate: this.#gate, health, emit: this.runtime.emit };
   }
 
   async drain({ budget = "10s" }: { readonly budget?: Duration } = {}): Promise<void> {
@@ -301,7 +313,8 @@ class CounterfoilApp implements App {
   trialDelivery(connectionId: string, options: TrialOptions = {}): SignedDelivery {
     const { provider } = this.#connection(connectionId);
     const timestampMs = this.runtime.clock.wallMs();
-    return trialDelivery(provider.rules, this.#parts.secrets.get(connectionId) ?? [], { ...options, timestampMs });
+    const secrets = this.#parts.secrets.get(connectionId) ?? [];
+    return trialDelivery(provider.rules, secrets, { ...options, connection: connectionId, timestampMs });
   }
 
   operator({ who }: { readonly who: string }): Operator {

@@ -15,6 +15,12 @@ export interface TrialOptions {
   readonly secret?: string | undefined;
 }
 
+/** A trial delivery: for which connection, and when it is signed. */
+interface Trial extends TrialOptions {
+  readonly connection: string;
+  readonly timestampMs: number;
+}
+
 /**
  * Makes a delivery as a connection's provider would send it, to try out the way from there to here.
  *
@@ -23,10 +29,10 @@ export interface TrialOptions {
 export function trialDelivery(
   rules: ProviderRules,
   secrets: readonly (string | undefined)[],
-  options: TrialOptions & { readonly timestampMs: number },
+  options: Trial,
 ): SignedDelivery {
   const { timestampMs, body, id = `trial_${randomUUID()}` } = options;
-  const secret = signingSecret(rules, options.secret === undefined ? secrets : [options.secret]);
+  const secret = signingSecret(rules, secrets, options);
   if (body === undefined) {
     const type = options.type ?? Object.keys(rules.samples)[0];
     if (type === undefined) {
@@ -42,12 +48,30 @@ export function trialDelivery(
   return signDelivery(rules, secret, { headers, body, timestampMs });
 }
 
-function signingSecret({ name, schemes }: ProviderRules, secrets: readonly (string | undefined)[]): string {
-  const secret = secrets.find(
-    (one) => one !== undefined && one !== "" && schemes.some((scheme) => canSign(scheme, one)),
+function signingSecret(
+  { name, schemes }: ProviderRules,
+  secrets: readonly (string | undefined)[],
+  { connection, secret: given }: Trial,
+): string {
+  const candidates = given === undefined ? secrets : [given];
+  const secret = candidates.find(
+    (one) => one !== undefined && one.trim() !== "" && schemes.some((scheme) => canSign(scheme, one)),
   );
   if (secret !== undefined) return secret;
-  throw new TypeError(`Cannot make a trial delivery: no secret here can sign as ${name} does; give one that can`);
+  const problem = given === undefined ? missing(connection, secrets) : "the secret that you give is not of its form";
+  throw new TypeError(
+    `Cannot make a trial delivery: ${problem ?? `no secret here can sign as ${name} does; give one that can`}`,
+  );
+}
+
+/** Says which setting has no secret in it; `undefined` where each has one. */
+function missing(connection: string, secrets: readonly (string | undefined)[]): string | undefined {
+  const setting = `secrets in connect("${connection}", ...)`;
+  if (secrets.length === 0) return `${setting} is empty; put the provider's signing secret there`;
+  const unset = secrets.flatMap((secret, index) => (secret === undefined || secret.trim() === "" ? [index + 1] : []));
+  if (unset.length < secrets.length) return undefined;
+  const entries = unset.length === 1 ? "the one entry" : `each of the ${unset.length} entries`;
+  return `${entries} of ${setting} is not set; set the environment variable, or whatever it is read from`;
 }
 
 /** The header that carries a field of the identity, where a header does. */

@@ -34,7 +34,10 @@ export function baseCommand({ name, summary, details, examples }: CommandText): 
   return new Command(name)
     .summary(summary)
     .description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
-    .option("-c, --config <file>", "configuration file (default: counterfoil.config.ts, .js or .mjs in this folder)")
+    .option(
+      "-c, --config <file>",
+      "configuration file (default: counterfoil.config.ts, .mts, .js or .mjs in this folder)",
+    )
     .option("--json", "print JSON instead of text")
     .addHelpText("after", `\nExamples:\n${lines}\n\nExit codes: ${exitCodeText}; see counterfoil --help.`);
 }

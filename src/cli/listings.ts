@@ -60,7 +60,7 @@ function receipts(only?: Outcome): Listing {
 function obligations(only?: ObligationState): Listing {
   return {
     filters: ["tenant", "effect", "key", "before", ...(only ? [] : (["state"] as const))],
-    columns: ["id", "tenant", "operationKey", "effect", "state", "reached", "dueAt", "fence", "reason"],
+    columns: ["id", "tenant", "operationKey", "effect", "state", "reached", "tries", "dueAt", "fence", "reason"],
     read: async (operator, { tenant, effect, key, state = only, limit, before }) =>
       (await operator.obligations({ tenant, effect, keyPrefix: key, state }, { limit, before })).map(obligationRecord),
   };

@@ -6,7 +6,8 @@ import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
 import { errorCodeOf } from "./exit-codes.ts";
 
-const names = ["counterfoil.config.ts", "counterfoil.config.js", "counterfoil.config.mjs"];
+/** Each spelling of a module, TypeScript first: whoever has it beside its own compiled output means the source. */
+const names = ["ts", "mts", "js", "mjs"].map((ending) => `counterfoil.config.${ending}`);
 
 /**
  * Loads the configuration: the file that is named, or the first of the default names in the working

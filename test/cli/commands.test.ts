@@ -80,6 +80,7 @@ test("serve receives what send signs, and status, list and show tell of it", asy
 
 test("retry, cancel and a second click are told apart, in text and in JSON, by exit code", async () => {
   const shop = await openStuckShop();
+  expect((await shop.run("list", "stuck")).stdout).toMatch(/^id .* reached +tries +dueAt/);
   expect((await shop.run("list", "attention")).stdout).toMatch(
     /^obligation +1 +acme 1042\/fulfil\/v1 +stuck +status 422/m,
   );

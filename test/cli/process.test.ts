@@ -40,6 +40,13 @@ test("a command line that cannot work ends with 2 and says what to do", async ()
   expect(await ends("status", "-c", "empty.mjs")).toEqual([2, "", text(/has no application as its default export/)]);
 });
 
+test.each(["ts", "mts", "js", "mjs"])("a configuration is found as counterfoil.config.%s", async (ending) => {
+  const cwd = emptyFolder();
+  writeFileSync(join(cwd, `counterfoil.config.${ending}`), "export default {};");
+  const { stderr } = await counterfoil(["status"], { cwd });
+  expect(stderr).toContain(`counterfoil.config.${ending} has no application as its default export`);
+});
+
 test("help and version end with 0", async () => {
   expect(await counterfoil(["--help"])).toMatchObject({ code: 0, stderr: "" });
   expect(await counterfoil(["retry", "--help"])).toMatchObject({
@@ -88,6 +95,10 @@ test("a connection without secrets stops serve, not the other commands", async (
   expect(served).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^Cannot serve connection "stripe": .*blank/),
+  });
+  expect(await counterfoil(["send", "stripe"], { env: blank })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('the one entry of secrets in connect("stripe", ...) is not set'),
   });
 });
 
