@@ -38,6 +38,8 @@ export interface ObligationFacts {
   readonly key: KeyStanding;
   /** A call, a lookup or a hook holds the lease now. */
   readonly running: boolean;
+  /** The answer that it is settled from. */
+  readonly answer: StoredAnswer | null;
   /** An earlier call was answered after its worker had lost it: the effect exists. */
   readonly evidence: boolean;
   /** A refusal of this action with its reason. */
@@ -108,6 +110,7 @@ function factsOf(
     effect: runtime.effects.get(obligation.effect),
     key: keyStanding(obligation, runtime, tx.stamp),
     running: detail.lease?.live === true,
+    answer: detail.answer,
   };
 }
 

@@ -5,6 +5,7 @@ import type { Progress, StoredAnswer } from "../domain/obligation.ts";
 import { check } from "../domain/schema.ts";
 import { operatorAnswer } from "../outbox/stored-answer.ts";
 import {
+  isDue,
   type ObligationFacts,
   type ObligationVerb,
   refuseRunning,
@@ -38,6 +39,7 @@ function decide(facts: ObligationFacts, answer: Json | undefined, stored: Stored
   if (obligation.state === "done") return { to: null, says: "It is done already" };
   if (obligation.state === "cancelled" || obligation.state === "withdrawn") throw refuse(`it is ${obligation.state}`);
   refuseRunning(facts);
+  if (saidAlready(facts, stored)) return { to: null, says: "It is settling already: the settled hook runs next" };
   const effect = requireEffect(facts);
   refuseUnfit(facts, effect, answer);
   const hook = effect.settled !== undefined;
@@ -51,6 +53,13 @@ function decide(facts: ObligationFacts, answer: Json | undefined, stored: Stored
   };
   const says = hook ? "It is settling: the settled hook runs now" : "It is done";
   return { to, says, ...(stored && { answer: stored }) };
+}
+
+/** A second click before the hook has run: it is due, and this answer, if one is given, is what it will read. */
+function saidAlready(facts: ObligationFacts, given: StoredAnswer | undefined): boolean {
+  const { obligation, answer } = facts;
+  if (obligation.state !== "settling" || !isDue(facts)) return false;
+  return given === undefined || (answer?.status === given.status && Buffer.compare(answer.body, given.body) === 0);
 }
 
 function refuseUnfit(

@@ -17,6 +17,27 @@ test("a double click does one thing: the second is refused as changed, or answer
   expect((await desk.see("order-1")).audit).toHaveLength(1);
 });
 
+test("done said twice before the hook has run is one thing done; another answer is a second", async () => {
+  const read: unknown[] = [];
+  const { office, desk, operator } = await open({ provider: { contract: "ignores" } }, (of) => ({
+    effects: [of.effect({ idempotency: "none", settled: ({ result }) => void read.push(result.answer) })],
+  }));
+  office.provider.failNext({ when: "after", kind: "reset" });
+  await desk.work();
+  const word = { ...target, evidence: "the carrier read out s-77", answer: { id: "s-77" } };
+  expect((await operator.done(word)).changed).toBe(true);
+  const settling = { changed: false, says: "It is settling already: the settled hook runs next" };
+  expect([await operator.done(word), await operator.done({ ...target, evidence: "again" })]).toEqual([
+    settling,
+    settling,
+  ]);
+  expect((await desk.see("order-1")).audit).toHaveLength(1);
+  expect((await operator.done({ ...word, answer: { id: "s-78" } })).changed).toBe(true);
+  expect((await desk.see("order-1")).audit).toHaveLength(2);
+  await desk.work();
+  expect(read).toEqual([{ id: "s-78" }]);
+});
+
 test("of two operators at once, one acts and the other is told that it changed", async () => {
   const { office, desk } = await open();
   office.provider.failNext(answered(422));
