@@ -35,7 +35,10 @@ export interface AppOptions {
    * opened; a shared one only by `counterfoil migrate`.
    */
   readonly migrate?: boolean;
-  /** For tests: other clocks, other chance, and a probe around every durable step. */
+  /**
+   * For tests: other clocks, other chance, and a probe around every durable step. A store that reads
+   * clocks of its own, such as `sqlite(path, { clock })`, gives them to the application.
+   */
   readonly testing?: { readonly clock?: Clock; readonly random?: Random; readonly probe?: Probe };
 }
 
@@ -66,11 +69,11 @@ export function defineApp(options: AppOptions): App {
   const prepared = options.connections.map((config) => prepareConnection(config, limits));
   const effects = effectsByName(options.effects, limits);
   const subscribers = new Set<Emit>([options.telemetry ?? []].flat());
-  const { clock = systemClock(), random = systemRandom, probe } = options.testing ?? {};
+  const { random = systemRandom, probe } = options.testing ?? {};
   const runtime: Runtime = {
     store: options.store,
     limits,
-    clock,
+    clock: clockOf(options),
     random,
     emit: fanOut(subscribers),
     wake: new Wake(),
@@ -91,6 +94,15 @@ export function defineApp(options: AppOptions): App {
 function assertKnown(options: AppOptions): void {
   const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name));
   if (unknown !== undefined) invalid(`there is no option "${unknown}"; known are ${known.join(", ")}`);
+}
+
+/** Leases, due times and key lives are compared across the two: they must be read from the same clocks. */
+function clockOf({ store, testing }: AppOptions): Clock {
+  const { clock = store.clock ?? systemClock() } = testing ?? {};
+  if (store.clock !== undefined && store.clock !== clock) {
+    invalid("testing.clock is not the clock that the store reads; give it to the store alone: sqlite(path, { clock })");
+  }
+  return clock;
 }
 
 function limitsOf(options: AppOptions): Limits {

@@ -16,6 +16,7 @@
  *   lease raises it, so that the holder learns nothing was changed by it.
  * - All instants come from the store's own clock, read once per transaction.
  */
+import type { Clock } from "../domain/clock.ts";
 import type { Instant, Stamp } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
 import type {
@@ -44,6 +45,11 @@ export interface Capabilities {
 export interface Store {
   readonly kind: string;
   readonly capabilities: Capabilities;
+  /**
+   * The clocks that stamps are read from, which are then the application's too; left out where a
+   * server has the only clock.
+   */
+  readonly clock?: Clock;
   /**
    * Opens and checks: settings, version, file system, schema. Rejects with SCHEMA_OUTDATED before a
    * needed migration; `migrate` and another `open` may follow. The limits are the defaults unless given.

@@ -31,8 +31,8 @@ describe("a secret that is none", () => {
     "%j opens no door where hooks are mounted without a start, not even to what it signed",
     async (secret) => {
       const clock = new VirtualClock();
-      const options = { store: sqlite(":memory:"), connections: [connection(secret)], effects: [] };
-      const app = defineApp({ ...options, testing: { clock } });
+      const store = sqlite(":memory:", { clock });
+      const app = defineApp({ store, connections: [connection(secret)], effects: [] });
       onTestFinished(() => app.stop());
       const signatures = [secret ?? "", caseSecret].map((key) => createHmac("sha256", key).update(body).digest("hex"));
       for (const signature of [...signatures, "", undefined]) {

@@ -45,7 +45,7 @@ export class SqliteStore implements Store {
   readonly kind = "sqlite";
   readonly capabilities: Capabilities = { concurrentWriters: false, handlersSettleAtOnce: true };
   readonly reader: SqliteReader = new SqliteReader((read) => this.#read(read));
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #migrations: readonly Migration[];
   readonly #connections: Connections;
   readonly #turn: Turn = new Turn();
@@ -57,7 +57,7 @@ export class SqliteStore implements Store {
   #checked: Connection | undefined;
 
   constructor(options: StoreOptions) {
-    this.#clock = options.clock;
+    this.clock = options.clock;
     this.#migrations = options.migrations ?? knownMigrations();
     this.#connections = new Connections(options);
   }
@@ -80,7 +80,7 @@ export class SqliteStore implements Store {
   async migrate(): Promise<readonly string[]> {
     return this.#inTurn(patienceMs, async (deadlineMs) => {
       const connection = await this.#connections.writer(deadlineMs);
-      const options = { known: this.#migrations, now: this.#clock.wallMs() };
+      const options = { known: this.#migrations, now: this.clock.wallMs() };
       return this.#locked(connection, { deadlineMs, run: async () => migrateSchema(connection, options) });
     });
   }
@@ -181,8 +181,8 @@ export class SqliteStore implements Store {
   }
 
   #stamp(): Stamp {
-    const { bootId } = this.#clock;
-    return { wallMs: Math.floor(this.#clock.wallMs()), monotonicMs: Math.floor(this.#clock.monotonicMs()), bootId };
+    const { bootId } = this.clock;
+    return { wallMs: Math.floor(this.clock.wallMs()), monotonicMs: Math.floor(this.clock.monotonicMs()), bootId };
   }
 
   #assertOpen(): void {
