@@ -51,6 +51,9 @@ export function runnableBinaries({ folder }: PostgresBinaries, into: string): st
   if (runs(folder)) return folder;
   const copy = join(into, "postgresql");
   cpSync(dirname(folder), copy, { recursive: true, verbatimSymlinks: true });
+  const { uid, gid } = unprivileged();
+  // Whoever may run it may also remove it.
+  if (uid !== undefined && gid !== undefined) execFileSync("chown", ["-R", `${uid}:${gid}`, copy]);
   return join(copy, "bin");
 }
 
