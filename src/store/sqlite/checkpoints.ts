@@ -1,6 +1,6 @@
+import type { Turn } from "../turn.ts";
 import type { Connection } from "./connection.ts";
 import { sql } from "./statements.ts";
-import type { Turn } from "./turn.ts";
 
 /** Commits between two looks at the log. */
 const commitsPerLook = 16;

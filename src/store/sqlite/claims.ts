@@ -1,16 +1,10 @@
 /** Claims: what is due is leased, its fence raised and its attempt recorded, before anything is sent. */
 import type { AttemptKind, ObligationState } from "../../domain/obligation.ts";
+import { toObligation, toRequest, type ObligationRow, type RequestRow } from "../rows.ts";
 import type { Claim, Lane, ObligationWrites } from "../store.ts";
 import { deciding, lateEvidence } from "./answers.ts";
 import type { Handle } from "./handle.ts";
-import {
-  obligationColumns,
-  requestColumns,
-  toObligation,
-  toRequest,
-  type ObligationRow,
-  type RequestRow,
-} from "./rows.ts";
+import { obligationColumns, requestColumns } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
 /**

@@ -1,8 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { claimedId } from "../conformance/drafts.conformance.ts";
+import type { Migration } from "../migrations.ts";
 import { storeAt, temporaryFolder } from "./bundle.conformance.ts";
-import { knownMigrations, type Migration } from "./migrations.ts";
+import { knownMigrations } from "./migrations.ts";
 
 const next = (overrides: Partial<Migration> = {}): Migration => ({
   number: 9_001,

@@ -6,10 +6,11 @@
  * lease's start: monotonic time began anew, which shows a reboot where no boot id is to be had.
  */
 import type { AttemptEnd, AttemptKind } from "../../domain/obligation.ts";
+import { toObligation, type ObligationRow } from "../rows.ts";
 import type { ExpiredLease, Move } from "../store.ts";
 import { givenFence, storeAnswer } from "./answers.ts";
 import type { Handle } from "./handle.ts";
-import { obligationColumns, toObligation, type ObligationRow } from "./rows.ts";
+import { obligationColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // By primary key, under the fence: the compare and the set are one statement.

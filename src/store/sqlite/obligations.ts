@@ -1,8 +1,9 @@
 /** Owing: one obligation for each operation key of a tenant, with its frozen request. */
 import type { Obligation } from "../../domain/obligation.ts";
+import { toObligation, type ObligationRow } from "../rows.ts";
 import type { ObligationDraft, OwedObligation } from "../store.ts";
 import type { Handle } from "./handle.ts";
-import { obligationColumns, toObligation, type ObligationRow } from "./rows.ts";
+import { obligationColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // The unique index on (tenant, operation_key) decides.

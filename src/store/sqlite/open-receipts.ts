@@ -1,8 +1,9 @@
 /** Events that are not decided yet: what is due, and what an arrival makes due. */
 import type { Prerequisite } from "../../domain/outcome.ts";
+import { toPayload, toReceipt, type PayloadRow, type ReceiptRow } from "../rows.ts";
 import type { OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
-import { receiptColumns, toPayload, toReceipt, type PayloadRow, type ReceiptRow } from "./rows.ts";
+import { receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // Index counterfoil_receipts_due holds every column of the inner query, so that what is due is sorted

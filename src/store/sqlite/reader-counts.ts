@@ -1,14 +1,9 @@
 /** Totals, and what only an operator can decide. */
+import { fairShare } from "../fair-share.ts";
 import type { Attention, Counts } from "../reader.ts";
+import { toObligation, toReceipt, type ObligationRow, type ReceiptRow } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
-import {
-  obligationColumns,
-  receiptColumns,
-  toObligation,
-  toReceipt,
-  type ObligationRow,
-  type ReceiptRow,
-} from "./rows.ts";
+import { obligationColumns, receiptColumns } from "./rows.ts";
 import { sql, type Sql } from "./statements.ts";
 
 // Counting a whole table walks the pages of its narrowest index without reading an entry; what is left
@@ -130,7 +125,7 @@ export function readAttention(handle: ReadHandle, limit: number): Attention[] {
       receipts.set(row.id, attention);
       return [attention];
     });
-  return shared(
+  return fairShare(
     [
       pausedDestinations(handle).map((paused) => ({ kind: "destination" as const, ...paused })),
       handle
@@ -144,18 +139,4 @@ export function readAttention(handle: ReadHandle, limit: number): Attention[] {
     ],
     limit,
   );
-}
-
-/** As many of all lists as there is room for: no kind hides another, and what one does not need the others get. */
-function shared<T>(lists: readonly (readonly T[])[], limit: number): T[] {
-  const taken = lists.map(() => 0);
-  const total = lists.reduce((sum, { length }) => sum + length, 0);
-  for (let left = Math.min(limit, total), turn = 0; left > 0; turn += 1) {
-    const at = turn % lists.length;
-    const count = taken[at] ?? 0;
-    if (count >= (lists[at]?.length ?? 0)) continue;
-    taken[at] = count + 1;
-    left -= 1;
-  }
-  return lists.flatMap((list, at) => list.slice(0, taken[at]));
 }

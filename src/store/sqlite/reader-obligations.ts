@@ -2,21 +2,13 @@
 import type { Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
+import { toAttempt, toObligation, toRequest, type AttemptRow, type ObligationRow, type RequestRow } from "../rows.ts";
 import { deciding } from "./answers.ts";
 import type { ReadHandle } from "./handle.ts";
 import { liveLease } from "./moves.ts";
 import { pageOf, whereSet, type Condition } from "./page.ts";
 import { auditOf } from "./reader-records.ts";
-import {
-  obligationColumns,
-  requestColumns,
-  toAttempt,
-  toObligation,
-  toRequest,
-  type AttemptRow,
-  type ObligationRow,
-  type RequestRow,
-} from "./rows.ts";
+import { obligationColumns, requestColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // Operation keys are unique within a tenant only: the unique index is walked from tenant to tenant, one

@@ -2,19 +2,11 @@
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 import { auditTarget } from "../audit-target.ts";
 import type { Page, ReceiptDetail, ReceiptFilter, RecordedDelivery } from "../reader.ts";
+import { toObligation, toPayload, toReceipt, type ObligationRow, type PayloadRow, type ReceiptRow } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
 import { pageOf, whereSet } from "./page.ts";
 import { auditOf } from "./reader-records.ts";
-import {
-  obligationColumns,
-  receiptColumns,
-  toObligation,
-  toPayload,
-  toReceipt,
-  type ObligationRow,
-  type PayloadRow,
-  type ReceiptRow,
-} from "./rows.ts";
+import { obligationColumns, receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 /** A page of receipts, newest first. The plus keeps SQLite from sorting all receipts of a connection. */

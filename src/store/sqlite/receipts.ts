@@ -1,7 +1,8 @@
+import { toReceipt, type ReceiptRow } from "../rows.ts";
 /** Claiming the keys of events, and what was decided about them. */
 import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
-import { receiptColumns, toReceipt, type ReceiptRow } from "./rows.ts";
+import { receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // The unique index on (connection, account, event_id) decides; the write lock was taken at BEGIN.

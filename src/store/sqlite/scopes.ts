@@ -9,11 +9,12 @@
  *   transaction is broken: nothing more runs in it, since that would commit by itself.
  */
 import { CounterfoilError } from "../../domain/errors.ts";
+import { closedError, unfinishedError } from "../scope-errors.ts";
 import type { Connection } from "./connection.ts";
 import { needsReopen, storeError } from "./errors.ts";
 import { NativeHandle } from "./native.ts";
 import { sql, type Sql } from "./statements.ts";
-import { closedError, supervise, unfinishedError, whenDrained } from "./supervise.ts";
+import { supervise, whenDrained } from "./supervise.ts";
 
 interface Scope {
   /** 0 is the transaction; attempts count from 1. */

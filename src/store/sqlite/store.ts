@@ -12,18 +12,19 @@ import type { Clock } from "../../domain/clock.ts";
 import { CounterfoilError } from "../../domain/errors.ts";
 import type { Stamp } from "../../domain/instant.ts";
 import { defaults } from "../../domain/limits.ts";
+import type { Migration } from "../migrations.ts";
 import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
+import { Turn } from "../turn.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { Connection } from "./connection.ts";
 import { Connections, type FileOptions } from "./connections.ts";
 import { storeError, type Doing } from "./errors.ts";
 import type { ReadHandle } from "./handle.ts";
-import { assertSchema, knownMigrations, migrateSchema, type Migration } from "./migrations.ts";
+import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
 import { SqliteReader } from "./reader.ts";
 import { Scopes } from "./scopes.ts";
 import { sql, type Sql } from "./statements.ts";
 import { SqliteTransaction } from "./transaction.ts";
-import { Turn } from "./turn.ts";
 import { untilFree } from "./until-free.ts";
 
 export interface StoreOptions extends FileOptions {

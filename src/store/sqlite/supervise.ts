@@ -1,5 +1,3 @@
-import { CounterfoilError } from "../../domain/errors.ts";
-
 // Taken once: tests may replace the global functions by ones that a fake clock drives.
 const nextTick: (fire: () => void) => void = process.nextTick.bind(process);
 const microtask = queueMicrotask;
@@ -27,19 +25,4 @@ export function supervise<T>(body: () => Promise<T>): Supervised<T> {
   const started = (async () => body())();
   started.then(resolve, reject);
   return { settled: promise, abandon: reject };
-}
-
-export function unfinishedError(what: string): CounterfoilError {
-  return new CounterfoilError(
-    "HANDLER_UNFINISHED",
-    `Cannot go on with ${what}: its body waits for something other than its transaction, such as a timer, a request ` +
-      "or another transaction; do that before or after, or owe it as an effect",
-  );
-}
-
-export function closedError(): CounterfoilError {
-  return new CounterfoilError(
-    "TRANSACTION_CLOSED",
-    "Cannot use a transaction after its end: something was not awaited inside it; await every statement",
-  );
 }

@@ -1,0 +1,17 @@
+/** What a body hears that uses its transaction wrongly. */
+import { CounterfoilError } from "../domain/errors.ts";
+
+export function unfinishedError(what: string): CounterfoilError {
+  return new CounterfoilError(
+    "HANDLER_UNFINISHED",
+    `Cannot go on with ${what}: its body waits for something other than its transaction, such as a timer, a request ` +
+      "or another transaction; do that before or after, or owe it as an effect",
+  );
+}
+
+export function closedError(): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_CLOSED",
+    "Cannot use a transaction after its end: something was not awaited inside it; await every statement",
+  );
+}
