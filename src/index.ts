@@ -49,7 +49,7 @@ export type { Operator } from "./operator/operator.ts";
 export type { ObligationReport, ReceiptReport } from "./operator/operator-reads.ts";
 export type { Resolution } from "./operator/resolve.ts";
 export type { ResumeAction } from "./operator/resume.ts";
-export type { Attention, Counts, ObligationFilter, Page, ReceiptFilter } from "./store/reader.ts";
+export type { Attention, AttentionPage, Counts, ObligationFilter, Page, ReceiptFilter } from "./store/reader.ts";
 export type { RefusalFacts } from "./store/records.ts";
 export type { Store } from "./store/store.ts";
 export { jsonLogger } from "./telemetry/logger.ts";

@@ -16,6 +16,7 @@ export interface ListOptions {
   readonly state?: ObligationState;
   readonly limit: number;
   readonly before?: number;
+  readonly after?: string;
 }
 
 export type ListFilter = Exclude<keyof ListOptions, "limit">;
@@ -23,14 +24,17 @@ export type ListFilter = Exclude<keyof ListOptions, "limit">;
 export interface Listing {
   readonly filters: readonly ListFilter[];
   readonly columns: readonly string[];
+  /** Where the list goes on behind a row: the option, and the row's field that it takes. */
+  readonly next?: readonly [option: "before" | "after", field: string];
   readonly read: (operator: Operator, options: ListOptions) => Promise<readonly ShownRecord[]>;
 }
 
 export const listings: Readonly<Record<string, Listing>> = {
   attention: {
-    filters: [],
+    filters: ["after"],
     columns: ["kind", "id", "name", "state", "reason"],
-    read: async (operator, { limit }) => (await operator.attention({ limit })).map(attentionRecord),
+    next: ["after", "cursor"],
+    read: async (operator, { limit, after }) => (await operator.attention({ limit, after })).map(attentionRecord),
   },
   receipts: receipts(),
   held: receipts("held"),
@@ -52,6 +56,7 @@ function receipts(only?: Outcome): Listing {
   return {
     filters: ["connection", "event", "before", ...(only ? [] : (["outcome"] as const))],
     columns: ["id", "connection", "eventId", "type", "outcome", "receivedAt", "deliveries", "reason"],
+    next: ["before", "id"],
     read: async (operator, { connection, event, outcome = only, limit, before }) =>
       (await operator.receipts({ connection, outcome, eventId: event }, { limit, before })).map(receiptRecord),
   };
@@ -61,26 +66,28 @@ function obligations(only?: ObligationState): Listing {
   return {
     filters: ["tenant", "effect", "key", "before", ...(only ? [] : (["state"] as const))],
     columns: ["id", "tenant", "operationKey", "effect", "state", "reached", "tries", "dueAt", "fence", "reason"],
+    next: ["before", "id"],
     read: async (operator, { tenant, effect, key, state = only, limit, before }) =>
       (await operator.obligations({ tenant, effect, keyPrefix: key, state }, { limit, before })).map(obligationRecord),
   };
 }
 
 function attentionRecord(item: Attention): ShownRecord {
-  switch (item.kind) {
+  const { kind, cursor } = item;
+  switch (kind) {
     case "obligation": {
       const { id, tenant, operationKey, state, reason } = item.obligation;
-      return { kind: item.kind, id, name: `${tenant} ${operationKey}`, state, reason, tenant, operationKey };
+      return { kind, id, name: `${tenant} ${operationKey}`, state, reason, tenant, operationKey, cursor };
     }
     case "receipt": {
       const { id, connection, account, eventId, outcome, reason } = item.receipt;
       const { mismatches } = item;
       const why = mismatches === 0 ? reason : `${mismatches} with other content${reason === null ? "" : `; ${reason}`}`;
       const name = `${connection} ${eventId}`;
-      return { kind: item.kind, id, name, state: outcome, reason: why, connection, account, eventId, mismatches };
+      return { kind, id, name, state: outcome, reason: why, connection, account, eventId, mismatches, cursor };
     }
     case "destination":
-      return { kind: item.kind, id: null, name: item.destination, state: "paused", reason: item.reason };
+      return { kind, id: null, name: item.destination, state: "paused", reason: item.reason, cursor };
     default:
       throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
   }

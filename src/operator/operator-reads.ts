@@ -53,11 +53,14 @@ export async function payloadOf({ store }: Runtime, receiptId: number): Promise<
 }
 
 /** A page within its bounds. */
-export function boundedPage({ before, limit = pageDefault }: Partial<Page>): Page {
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > pageMax) {
-    throw new RangeError(`Cannot list ${limit} rows: a page has 1 to ${pageMax}`);
-  }
-  return { before, limit };
+export function boundedPage({ before, limit }: Partial<Page>): Page {
+  return { before, limit: boundedLimit(limit) };
+}
+
+/** The rows of a page within their bounds. */
+export function boundedLimit(limit: number = pageDefault): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= pageMax) return limit;
+  throw new RangeError(`Cannot list ${limit} rows: a page has 1 to ${pageMax}`);
 }
 
 export function obligationName(tenant: string, operationKey: string): string {

@@ -1,7 +1,7 @@
 import { namePart } from "../domain/names.ts";
 import type { Obligation } from "../domain/obligation.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
-import type { Attention, Counts, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
+import type { Attention, AttentionPage, Counts, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
 import type { RefusalFacts } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { actOnObligation, type ObligationAction } from "./act-on-obligation.ts";
@@ -12,6 +12,7 @@ import { cancel } from "./cancel.ts";
 import { done, type Done } from "./done.ts";
 import { lookup } from "./lookup.ts";
 import {
+  boundedLimit,
   boundedPage,
   type ObligationReport,
   obligationReport,
@@ -61,9 +62,9 @@ export class Operator {
     return this.#runtime.store.reader.counts();
   }
 
-  /** What needs an operator, the oldest first. */
-  attention(page: Partial<Page> = {}): Promise<readonly Attention[]> {
-    return this.#runtime.store.reader.attention(boundedPage(page));
+  /** What needs an operator: kinds take turns, of each the oldest first. `after` is the cursor of the page's last item. */
+  attention({ after, limit }: Partial<AttentionPage> = {}): Promise<readonly Attention[]> {
+    return this.#runtime.store.reader.attention({ after, limit: boundedLimit(limit) });
   }
 
   /** Receipts, the newest first. */

@@ -73,11 +73,18 @@ export interface Counts {
   readonly now: Instant;
 }
 
-/** One thing that only an operator can decide. */
-export type Attention =
+/** Pages of what needs an operator: `after` is the cursor of the last item of the page before. */
+export interface AttentionPage {
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** One thing that only an operator can decide. `cursor` says where the list goes on behind it. */
+export type Attention = { readonly cursor: string } & (
   | { readonly kind: "obligation"; readonly obligation: Obligation }
   | { readonly kind: "receipt"; readonly receipt: Receipt; readonly mismatches: number }
-  | { readonly kind: "destination"; readonly destination: string; readonly reason: string };
+  | { readonly kind: "destination"; readonly destination: string; readonly reason: string }
+);
 
 /** Reads for operators. Each is short and bounded; none sees an open transaction. */
 export interface StoreReader {
@@ -91,9 +98,10 @@ export interface StoreReader {
   /**
    * What needs an operator: stuck; uncertain with no lookup due; settling whose hook has failed for
    * good; conflict, quarantined, suspect; held or parked past their deadline; events with a
-   * mismatch that no operator has acknowledged.
+   * mismatch that no operator has acknowledged. Kinds take turns; each thing is there once. Rejects
+   * with a RangeError where `after` is no cursor.
    */
-  attention(page: { readonly limit: number }): Promise<readonly Attention[]>;
+  attention(page: AttentionPage): Promise<readonly Attention[]>;
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]>;
   /** Snapshots kept, for applications and tests. */
   snapshot(key: {

@@ -125,6 +125,20 @@ test("retry, cancel and a second click are told apart, in text and in JSON, by e
   });
 });
 
+test("a full page says how to ask for the next, and what comes behind it is the rest", async () => {
+  const shop = await openStuckShop();
+  const { stdout } = await shop.run("list", "attention", "--limit", "1");
+  const [, cursor = ""] = /\n\nThere may be more: the same with --after (\S+)\n$/.exec(stdout) ?? [];
+  const [row] = (await shop.run("list", "attention", "--limit", "1", "--json")).json;
+  expect(row).toMatchObject({ kind: "obligation", operationKey: key[1], cursor });
+  expect((await shop.run("list", "attention", "--after", cursor)).stdout).toBe("No attention.\n");
+  expect((await shop.run("list", "stuck", "--limit", "1")).stdout).toMatch(/the same with --before 1\n$/);
+  expect(await shop.run("list", "attention", "--after", "1")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Cannot go on after "1"'),
+  });
+});
+
 test("every action reaches its verb", async () => {
   const shop = await openStuckShop();
   const refusedBy = async (...args: readonly string[]) => {

@@ -51,6 +51,24 @@ test("an operator has a name, and a page has its bounds", async () => {
   expect((await operator.status()).obligations).toEqual({ owed: 2 });
 });
 
+test("what needs an operator comes page by page, each behind the cursor of the last", async () => {
+  const { office, desk, operator } = await open();
+  for (const order of ["order-2", "order-3"]) await desk.owe(order);
+  office.provider.failNext(...["order-1", "order-2", "order-3"].map(() => answered(422)));
+  await desk.work();
+  const keys: string[] = [];
+  let after: string | undefined;
+  for (;;) {
+    const [item] = await operator.attention({ limit: 1, after });
+    if (item === undefined) break;
+    keys.push(item.kind === "obligation" ? item.obligation.operationKey : item.kind);
+    after = item.cursor;
+  }
+  expect(keys).toEqual(["order-1/fulfil/v1", "order-2/fulfil/v1", "order-3/fulfil/v1"]);
+  expect(() => operator.attention({ limit: 0 })).toThrow(/a page has 1 to 500/);
+  await expect(operator.attention({ after: "3" })).rejects.toThrow(/Cannot go on after "3": it is no cursor/);
+});
+
 test("a report tells what happens next, when, and how long the key is good", async () => {
   const { office, operator, desk } = await open();
   office.provider.failNext(answered(503));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { auditTarget } from "../audit-target.ts";
+import type { Attention } from "../reader.ts";
 import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
 import {
   claimedId,
@@ -153,6 +154,60 @@ export function exerciseReading(make: MakeBundle): void {
       );
       const few = await store.reader.attention({ limit: 3 });
       expect(few.map(({ kind }) => kind).toSorted()).toEqual(["destination", "obligation", "receipt"]);
+    });
+
+    test("what needs an operator comes in pages: each thing once, whatever is decided meanwhile", async () => {
+      const { store, clock } = bundle();
+      const now = await commit(store, async (tx) => tx.now);
+      const past = { dueAt: now, deadlineAt: now + 1_000 };
+      const decisions: readonly Partial<Parameters<typeof settledReceipt>[0]>[] = [
+        { outcome: "conflict" },
+        { outcome: "held" },
+        { outcome: "parked", ...past },
+        { outcome: "parked", ...past, dueAt: null },
+        { outcome: "held", dueAt: now },
+        { outcome: "applied" },
+      ];
+      const payload = { bytes: new Uint8Array(), headers: "[]" };
+      const ids: number[] = [];
+      for (const [index, decision] of [...decisions, ...decisions].entries()) {
+        const id = await claimedId(store, { eventId: `evt_${index}` });
+        ids.push(id);
+        await commit(store, async (tx) => {
+          await tx.settleReceipts([settledReceipt({ id, ...decision })]);
+          await tx.recordRedeliveries([{ receiptId: id, mismatch: { digest: "other", payload } }]);
+        });
+      }
+      for (const name of ["https://a.example", "https://b.example"]) {
+        await commit(store, (tx) => tx.pauseDestination(name, "401"));
+      }
+      for (const operationKey of ["1", "2", "3"]) {
+        const claim = await claimedObligation(store, { operationKey });
+        await commit(store, (tx) => tx.move([moveOf(claim, { state: "stuck" })]));
+      }
+      clock.advance(3_600_000);
+      const nameOf = (item: Attention): string => {
+        if (item.kind === "destination") return item.destination;
+        return item.kind === "receipt" ? String(item.receipt.id) : item.obligation.operationKey;
+      };
+      const everything = [...ids, "https://a.example", "https://b.example", "1", "2", "3"].map(String).toSorted();
+      for (const limit of [1, 2, 5, 100]) {
+        const seen: string[] = [];
+        for (let after: string | undefined; ;) {
+          const page = await store.reader.attention({ limit, after });
+          seen.push(...page.map(nameOf));
+          if (page.length < limit) break;
+          after = page.at(-1)?.cursor;
+        }
+        expect(seen.toSorted()).toEqual(everything);
+      }
+      const [first, ...rest] = await store.reader.attention(all);
+      await commit(store, (tx) => tx.pauseDestination("https://a.example", null));
+      await commit(store, (tx) => tx.acknowledgeMismatches(ids[5] ?? 0));
+      const names = (items: readonly Attention[]) => items.map(nameOf).toSorted();
+      const left = rest.filter((item) => nameOf(item) !== String(ids[5]));
+      expect(names(await store.reader.attention({ limit: 100, after: first?.cursor }))).toEqual(names(left));
+      await expect(store.reader.attention({ limit: 1, after: "page 2" })).rejects.toThrow(RangeError);
     });
 
     test("what is long due and applied by nobody needs an operator", async () => {

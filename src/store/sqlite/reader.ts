@@ -3,7 +3,8 @@ import type { Payload, Receipt } from "../../domain/receipt.ts";
 import type * as Contract from "../reader.ts";
 import type { RefusalFacts } from "../store.ts";
 import type { ReadHandle } from "./handle.ts";
-import { pausedDestinations, readAttention, readCounts } from "./reader-counts.ts";
+import { readAttention } from "./reader-attention.ts";
+import { pausedDestinations, readCounts } from "./reader-counts.ts";
 import { listObligations, readObligation } from "./reader-obligations.ts";
 import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
 import { listRefusals, readSnapshot } from "./reader-records.ts";
@@ -49,8 +50,8 @@ export class SqliteReader implements Contract.StoreReader {
     return this.#read((handle) => readPayload(handle, receiptId));
   }
 
-  attention(page: { readonly limit: number }): Promise<readonly Contract.Attention[]> {
-    return this.#read((handle) => readAttention(handle, bounded(page).limit));
+  attention(page: Contract.AttentionPage): Promise<readonly Contract.Attention[]> {
+    return this.#read((handle) => readAttention(handle, bounded(page)));
   }
 
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]> {
@@ -62,6 +63,6 @@ export class SqliteReader implements Contract.StoreReader {
   }
 }
 
-function bounded(page: Contract.Page): Contract.Page {
+function bounded<Page extends { readonly limit: number }>(page: Page): Page {
   return { ...page, limit: Math.min(page.limit, pageMax) };
 }
