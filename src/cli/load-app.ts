@@ -16,21 +16,27 @@ const names = ["ts", "mts", "js", "mjs"].map((ending) => `counterfoil.config.${e
  * @throws CounterfoilError CONFIG_INVALID saying what is wrong with which file.
  */
 export async function loadApp(file: string | undefined): Promise<App> {
+  return (await loadConfiguration(file)).app;
+}
+
+/** The same, with the URL that another thread can load it from. */
+export async function loadConfiguration(file: string | undefined): Promise<{ readonly app: App; readonly url: URL }> {
   const path = file === undefined ? names.map((name) => resolve(name)).find(existsSync) : resolve(file);
   if (path === undefined) {
     throw invalid(`there is no ${names.join(", ")} in ${process.cwd()}; write one, or name a file with --config`);
   }
   if (!existsSync(path)) throw invalid(`there is no file ${path}`);
-  const { default: app } = await importConfig(path);
+  const url = pathToFileURL(path);
+  const { default: app } = await importConfig(path, url);
   if (!isApp(app)) {
     throw invalid(`${path} has no application as its default export; write: export default defineApp({ ... })`);
   }
-  return app;
+  return { app, url };
 }
 
-async function importConfig(path: string): Promise<{ readonly default?: unknown }> {
+async function importConfig(path: string, url: URL): Promise<{ readonly default?: unknown }> {
   try {
-    return (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
+    return (await import(url.href)) as { readonly default?: unknown };
   } catch (error) {
     if (errorCodeOf(error) !== undefined) throw error;
     // The message is of the user's own file, on the user's own terminal; without it nobody could mend the file.

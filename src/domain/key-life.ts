@@ -1,5 +1,5 @@
 /** The idempotency key of an obligation: what goes over the wire, and how long it may be used. */
-import { createHash } from "node:crypto";
+import { sha256 } from "./digest.ts";
 import { elapsedMs, type Stamp } from "./instant.ts";
 
 const prefix = "cf-";
@@ -41,7 +41,7 @@ export function wireKey({ tenant, operationKey, generation, lengthMax = 255 }: W
     );
   }
   const parts = JSON.stringify(["counterfoil wire key", tenant, operationKey, generation]);
-  return (prefix + createHash("sha256").update(parts).digest("hex")).slice(0, lengthMax);
+  return (prefix + sha256(parts)).slice(0, lengthMax);
 }
 
 /** How long a provider keeps a key, and how much of that is left unused for safety. */

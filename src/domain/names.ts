@@ -21,7 +21,8 @@ export function joinKey(parts: readonly string[]): string {
 function escapePart(part: unknown, index: number): string {
   const problem = namePart(part);
   if (problem !== undefined) throw new Misuse(`Cannot build a key: part ${index + 1} ${problem}`);
-  return (part as string).replaceAll("%", "%25").replaceAll("/", "%2F");
+  const text = part as string;
+  return text.includes("/") || text.includes("%") ? text.replaceAll("%", "%25").replaceAll("/", "%2F") : text;
 }
 
 /**

@@ -5,8 +5,8 @@
 import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { Emit } from "../domain/telemetry.ts";
+import type { Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
-import type { Inbox } from "../inbox/inbox.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Delivery } from "../verify/verify.ts";
@@ -26,9 +26,14 @@ export interface HookRequest {
   readonly readBody: (body: BodySink) => Promise<void>;
 }
 
+/** Whoever takes a delivery whose bytes are complete, and tells of what it refuses: an inbox, here or in another thread. */
+export interface Receiver {
+  receive(connection: Connection, delivery: Delivery): Promise<Received>;
+}
+
 export interface HooksOptions {
   readonly connections: ReadonlyMap<string, Connection>;
-  readonly inbox: Inbox;
+  readonly inbox: Receiver;
   readonly gate: Gate;
   readonly limits: Limits;
   readonly emit: Emit;

@@ -5,8 +5,8 @@ import type { NodeHandler } from "./mount-node.ts";
 
 /** What the health endpoints say: `live` can make progress, `ready` can commit. */
 export interface HealthChecks {
-  readonly live: () => boolean;
-  readonly ready: () => Promise<boolean>;
+  live(): boolean | Promise<boolean>;
+  ready(): Promise<boolean>;
 }
 
 /** What a port is for: hooks, health checks, or both. */
@@ -84,19 +84,16 @@ class Departure {
 
 function route(request: IncomingMessage, response: ServerResponse, options: ServeOptions): void {
   const { serves, hooks, health } = options;
-  if (serves !== "hooks" && request.url === "/health/live") return report(response, health.live());
-  if (serves !== "hooks" && request.url === "/health/ready") {
-    void health.ready().then(
-      (ready) => report(response, ready),
-      () => report(response, false),
-    );
-    return;
-  }
+  if (serves !== "hooks" && request.url === "/health/live") return void report(response, () => health.live());
+  if (serves !== "hooks" && request.url === "/health/ready") return void report(response, () => health.ready());
   if (serves !== "health") return hooks(request, response);
   response.writeHead(404, { connection: "close" }).end();
 }
 
-function report(response: ServerResponse, healthy: boolean): void {
+async function report(response: ServerResponse, check: () => boolean | Promise<boolean>): Promise<void> {
+  const healthy = await Promise.resolve()
+    .then(check)
+    .catch(() => false);
   response.writeHead(healthy ? 200 : 503, { "content-type": "application/json", "cache-control": "no-store" });
   response.end(JSON.stringify({ ok: healthy }));
 }

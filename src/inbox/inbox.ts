@@ -8,14 +8,14 @@
  */
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
-import { explainRefusal, type Refused } from "../verify/verdict.ts";
-import { type Delivery, verify } from "../verify/verify.ts";
+import { explainRefusal, type Refused, type Verdict, type Verified } from "../verify/verdict.ts";
+import type { Delivery } from "../verify/verify.ts";
 import { GroupCommit } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { Arrival, FailurePolicy, Received } from "./arrival.ts";
 import { commitArrivals } from "./commit-arrivals.ts";
 import type { Connection } from "./connection.ts";
-import { assertMediaType } from "./media-type.ts";
+import { examine } from "./examine.ts";
 import { readDelivery } from "./read-event.ts";
 import { RefusalRing } from "./refusal-ring.ts";
 
@@ -51,13 +51,18 @@ export class Inbox {
     delivery: Delivery,
     policy: FailurePolicy = connection.failing,
   ): Promise<Received> {
+    return this.take(connection, { delivery, verdict: this.#examined(connection, delivery), policy });
+  }
+
+  /** The rest of the way, for a delivery that was verified, here or in another thread of this process. */
+  async take(
+    connection: Connection,
+    verified: { readonly delivery: Delivery; readonly verdict: Verified; readonly policy: FailurePolicy },
+  ): Promise<Received> {
     const startedMs = this.#runtime.clock.monotonicMs();
     let arrival: Arrival | undefined;
     try {
-      assertMediaType(connection, delivery.headers);
-      const verdict = verify(connection.keyring, delivery);
-      if (verdict.kind === "refused") throw this.#refused(connection, verdict, delivery.arrivedAtMs);
-      arrival = readDelivery(connection, { delivery, verdict, policy });
+      arrival = readDelivery(connection, verified);
       await this.#ready();
       const received = await this.#group.submit(arrival);
       this.#tell(arrival, received, startedMs);
@@ -68,18 +73,30 @@ export class Inbox {
     }
   }
 
+  /** Keeps safe facts of a delivery that could not be verified, and tells of it; gives the error to answer with. */
+  refuse(connection: Connection, refused: Refused, at: number): CounterfoilError {
+    const { cause, facts } = refused;
+    this.#refusals.add({ at, connection: connection.id, cause, facts: JSON.stringify(facts) });
+    this.#runtime.emit({ kind: "delivery.refused", connection: connection.id, code: "SIGNATURE_REFUSED", cause });
+    return new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(refused));
+  }
+
   /** Resolves when no delivery is waiting any more and the refusals seen so far are written. */
   async idle(): Promise<void> {
     await this.#group.idle();
     await this.#refusals.flush();
   }
 
-  /** A refusal tells of itself: only it knows the cause. */
-  #refused(connection: Connection, refused: Refused, at: number): CounterfoilError {
-    const { cause, facts } = refused;
-    this.#refusals.add({ at, connection: connection.id, cause, facts: JSON.stringify(facts) });
-    this.#runtime.emit({ kind: "delivery.refused", connection: connection.id, code: "SIGNATURE_REFUSED", cause });
-    return new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(refused));
+  #examined(connection: Connection, delivery: Delivery): Verified {
+    let verdict: Verdict;
+    try {
+      verdict = examine(connection, delivery);
+    } catch (error) {
+      this.#tellFailure(connection, undefined, error);
+      throw error;
+    }
+    if (verdict.kind === "verified") return verdict;
+    throw this.refuse(connection, verdict, delivery.arrivedAtMs);
   }
 
   #tellFailure({ id }: Connection, arrival: Arrival | undefined, error: unknown): void {
@@ -87,7 +104,7 @@ export class Inbox {
     if (arrival !== undefined) {
       const { eventId } = arrival.draft;
       this.#runtime.emit({ kind: "delivery.failed", connection: id, eventId, code, summary: errorSummary(error) });
-    } else if (code !== "SIGNATURE_REFUSED") {
+    } else {
       this.#runtime.emit({ kind: "delivery.refused", connection: id, code, cause: null });
     }
   }

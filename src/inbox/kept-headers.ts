@@ -10,14 +10,31 @@ const namesByRules = new WeakMap<ProviderRules, readonly string[]>();
  * anything and is not kept.
  */
 export function keptHeaders(rules: ProviderRules, headers: DeliveryHeaders): string {
-  let names = namesByRules.get(rules);
-  if (names === undefined) namesByRules.set(rules, (names = namesOf(rules)));
   const pairs: [string, string][] = [];
-  for (const name of names) {
+  for (const name of keptNames(rules)) {
     const value = headers.get(name);
     if (value !== undefined) pairs.push([name, value]);
   }
   return JSON.stringify(pairs);
+}
+
+/** The same headers as names and values in turn, a repeated one as often as it came, which is how it is told. */
+export function identifyingHeaders(rules: ProviderRules, headers: DeliveryHeaders): string[] {
+  const flat: string[] = [];
+  for (const name of keptNames(rules)) {
+    const value = headers.get(name);
+    if (value === undefined) continue;
+    for (let count = headers.count(name); count > 0; count -= 1) flat.push(name, value);
+  }
+  return flat;
+}
+
+function keptNames(rules: ProviderRules): readonly string[] {
+  const known = namesByRules.get(rules);
+  if (known !== undefined) return known;
+  const names = namesOf(rules);
+  namesByRules.set(rules, names);
+  return names;
 }
 
 function namesOf({ schemes, identity }: ProviderRules): readonly string[] {

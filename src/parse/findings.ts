@@ -12,14 +12,14 @@ export class Findings {
   inexactIntegers = false;
   /** Starts and ends of volatile values, in the order of the text. */
   readonly cuts: number[] = [];
-  readonly #starts: number[];
-  readonly #ends: number[];
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
   readonly #keys = new Set<PlanNode>();
   readonly #repeated = new Set<PlanNode>();
 
   constructor(size: number) {
-    this.#starts = Array.from({ length: size }, () => 0);
-    this.#ends = Array.from({ length: size }, () => 0);
+    this.#starts = new Int32Array(size);
+    this.#ends = new Int32Array(size);
   }
 
   /** A key came; the second time it is ambiguous, and so is everything below it. */

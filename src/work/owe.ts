@@ -38,13 +38,13 @@ export function draftObligation(
   const operationKey = joinKey(owed.key);
   const input = checkedInput(effect, owed.input);
   const { tenant } = scope;
-  const { key } = operationOf({ tenant, operationKey, generation: 1 }, input, definition);
-  const request = freeze(definition.request({ key, tenant, input }), effect.name, runtime.limits.requestBytes);
+  const spec = definition.request({ key: tenantKey(tenant, operationKey), tenant, input });
+  const { request, destination } = freeze(spec, effect.name, runtime.limits.requestBytes);
   return {
     ...scope,
     operationKey,
     effect: effect.name,
-    destination: new URL(request.url).origin,
+    destination,
     input: JSON.stringify(input),
     inputDigest: sha256(canonicalJson(input)),
     request,
@@ -60,12 +60,16 @@ export function operationOf(
 ): Operation<unknown> {
   const lengthMax = idempotency === "none" ? undefined : idempotency.lengthMax;
   return {
-    // The operation key is escaped already; only the tenant has to be, so that no two tenants share a name.
-    key: `${joinKey([row.tenant])}/${row.operationKey}`,
+    key: tenantKey(row.tenant, row.operationKey),
     wireKey: wireKey({ ...row, ...(lengthMax !== undefined && { lengthMax }) }),
     tenant: row.tenant,
     input,
   };
+}
+
+/** The operation key is escaped already; only the tenant has to be, so that no two tenants share a name. */
+function tenantKey(tenant: string, operationKey: string): string {
+  return `${joinKey([tenant])}/${operationKey}`;
 }
 
 /** How long an effect's key lives in milliseconds; `null` where the provider has no contract. */
@@ -79,8 +83,10 @@ export function keyLifetimeMs({ idempotency }: EffectDefinition): number | null 
  * that changes it stops what was owed before instead of sending it twice.
  */
 export function requestDigest({ method, url, contentType, body }: FrozenRequest, idempotency: Idempotency): string {
-  const key = idempotency === "none" ? "none" : JSON.stringify(keyPlace(idempotency));
-  return sha256(`${method} ${url} ${contentType ?? ""} ${key} ${body === null ? "" : sha256(body)}`);
+  const place = idempotency === "none" ? "none" : keyPlace(idempotency);
+  // JSON in front frames the parts, so that no two requests give the same bytes.
+  const head = JSON.stringify([method, url, contentType, place, body !== null]);
+  return sha256(body === null ? head : Buffer.concat([Buffer.from(head), body]));
 }
 
 function keyPlace(idempotency: Exclude<Idempotency, "none">): readonly (string | number | null)[] {
@@ -96,15 +102,23 @@ function checkedInput(effect: Effect<never>, input: unknown): Json {
   return checked.value as Json;
 }
 
-function freeze(spec: RequestSpec, effect: string, bytesMax: number): FrozenRequest {
+interface Frozen {
+  readonly request: FrozenRequest;
+  readonly destination: string;
+}
+
+function freeze(spec: RequestSpec, effect: string, bytesMax: number): Frozen {
   const url = URL.parse(spec.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Misuse(`Cannot owe "${effect}": its request has no absolute http or https URL`);
   }
-  if (spec.json === undefined) return { method: spec.method, url: url.href, contentType: null, body: null };
+  const { href, origin: destination } = url;
+  if (spec.json === undefined) {
+    return { request: { method: spec.method, url: href, contentType: null, body: null }, destination };
+  }
   const body = new TextEncoder().encode(JSON.stringify(spec.json));
   if (body.length > bytesMax) {
     throw new Misuse(`Cannot owe "${effect}": its request has ${body.length} bytes, allowed are ${bytesMax}`);
   }
-  return { method: spec.method, url: url.href, contentType: "application/json", body };
+  return { request: { method: spec.method, url: href, contentType: "application/json", body }, destination };
 }

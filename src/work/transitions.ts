@@ -43,13 +43,16 @@ export function transitions<State extends string>(options: TransitionOptions<Sta
     `UPDATE ${table} SET ${column} = ? WHERE ${where} AND ${column} IN (${from.map(() => "?").join(", ")})`;
   return {
     async move(tx, key, to) {
-      const run = (tx as InternalTx)[runText];
+      const internal = tx as InternalTx;
       const from = Object.hasOwn(options.from, to) ? options.from[to] : undefined;
       if (from === undefined) {
         throw new Misuse(`Cannot move a row of ${options.table}: the state to move to is not a declared one`);
       }
-      if (from.length > 0 && (await run(update(from), [to, ...key, ...from])).changes > 0) return { moved: true };
-      const [row] = await run(read, key);
+      if (from.length > 0) {
+        const { changes } = await internal[runText](update(from), [to, ...key, ...from]);
+        if (changes > 0) return { moved: true };
+      }
+      const [row] = await internal[runText](read, key);
       return { moved: false, current: row?.["current"] as State | undefined };
     },
   };

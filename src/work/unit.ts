@@ -52,7 +52,6 @@ export async function runUnit<T>(
 
 export class Unit implements WorkContext {
   readonly tx: InternalTx;
-  readonly owe: Owe;
   /** The worst that a snapshot of this unit met. */
   worst: "applied" | "stale" | "conflict" = "applied";
   readonly #storeTx: StoreTx;
@@ -64,24 +63,16 @@ export class Unit implements WorkContext {
   constructor(storeTx: StoreTx, options: UnitOptions) {
     this.#storeTx = storeTx;
     this.#options = options;
-    const unit = this;
-    this.tx = {
-      sql: ((text: TemplateStringsArray, ...values: readonly (SqlValue | Date)[]) =>
-        unit.#guarded(() => storeTx.query(asTemplate(text), values.map(bound)))) as Tx["sql"],
-      get native() {
-        unit.#assertOpen();
-        return storeTx.native;
-      },
-      [runText]: (text, values) => unit.#guarded(() => storeTx.run(text, values)),
-    };
-    this.owe = (effect, owed) => this.#guarded(async () => this.#draft(effect as Effect<never>, owed));
+    this.tx = new UnitTx(this, storeTx);
   }
 
+  readonly owe: Owe = (effect, owed) => this.use(async () => this.#draft(effect as Effect<never>, owed));
+
   readonly snapshot = <State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> =>
-    this.#guarded(() => this.#snapshot(resource, input));
+    this.use(() => this.#snapshot(resource, input));
 
   readonly arrived = (kind: string, id: string): Promise<void> =>
-    this.#guarded(async () => {
+    this.use(async () => {
       const name = { kind: named(kind, "arrived"), id: named(id, "arrived") };
       const { tenant } = this.#options.scope;
       await this.#storeTx.lockNames(tenant, [name]);
@@ -149,16 +140,16 @@ export class Unit implements WorkContext {
   }
 
   /** Runs one use of the transaction; its failure poisons the unit, also when nobody awaits it. */
-  #guarded<T>(use: () => Promise<T>): Promise<T> {
-    const result = this.#use(use);
+  use<T>(run: () => Promise<T>): Promise<T> {
+    const result = this.#guarded(run);
     result.catch(() => undefined);
     return result;
   }
 
-  async #use<T>(use: () => Promise<T>): Promise<T> {
-    this.#assertOpen();
+  async #guarded<T>(run: () => Promise<T>): Promise<T> {
+    this.assertOpen();
     try {
-      return await use();
+      return await run();
     } catch (error) {
       // A conflict was found by reading, not by a failed statement: a handler may catch it and go on.
       if (!hasCode(error, "SNAPSHOT_CONFLICT")) this.#poison ??= { error };
@@ -166,7 +157,8 @@ export class Unit implements WorkContext {
     }
   }
 
-  #assertOpen(): void {
+  /** @throws CounterfoilError TRANSACTION_CLOSED after its end, TRANSACTION_POISONED after a failure. */
+  assertOpen(): void {
     if (this.#closed !== undefined) {
       throw new CounterfoilError(
         "TRANSACTION_CLOSED",
@@ -182,6 +174,29 @@ export class Unit implements WorkContext {
         },
       );
     }
+  }
+}
+
+/** The unit's transaction as its body has it. */
+class UnitTx implements InternalTx {
+  readonly #unit: Unit;
+  readonly #storeTx: StoreTx;
+
+  constructor(unit: Unit, storeTx: StoreTx) {
+    this.#unit = unit;
+    this.#storeTx = storeTx;
+  }
+
+  readonly sql: Tx["sql"] = ((text: TemplateStringsArray, ...values: readonly (SqlValue | Date)[]) =>
+    this.#unit.use(() => this.#storeTx.query(asTemplate(text), values.map(bound)))) as Tx["sql"];
+
+  get native(): unknown {
+    this.#unit.assertOpen();
+    return this.#storeTx.native;
+  }
+
+  [runText](text: string, values: readonly SqlValue[]): ReturnType<InternalTx[typeof runText]> {
+    return this.#unit.use(() => this.#storeTx.run(text, values));
   }
 }
 

@@ -1,10 +1,11 @@
+import { availableParallelism } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { App, ListenOptions, Role } from "../../app/app.ts";
 import { type Duration, durationMs } from "../../domain/duration.ts";
 import { CounterfoilError } from "../../domain/errors.ts";
 import { isJsonLogger, jsonLogger, type JsonLoggerOptions } from "../../telemetry/logger.ts";
 import { baseCommand, type SharedOptions, wholeNumber } from "../base-command.ts";
-import { loadApp } from "../load-app.ts";
+import { loadConfiguration } from "../load-app.ts";
 import { printResult } from "../output.ts";
 
 type LogLevel = NonNullable<JsonLoggerOptions["level"]>;
@@ -16,6 +17,7 @@ interface ServeOptions extends SharedOptions {
   readonly healthPort?: number;
   readonly log?: LogLevel;
   readonly lameDuck: Duration;
+  readonly httpThread: boolean;
 }
 
 const levels: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
@@ -29,7 +31,9 @@ export function serveCommand(): Command {
       "where the configuration has no jsonLogger of its own. " +
       "SIGINT or SIGTERM ends it cleanly, with calls in flight given the grace; a second signal ends it at once. " +
       "Behind a proxy give it time to look elsewhere first: --lame-duck. Health is told beside the hooks, " +
-      "or with --health-port on a port that the public does not reach.",
+      "or with --health-port on a port that the public does not reach. " +
+      "HTTP and signatures have a thread of their own, which loads the configuration once more, " +
+      "where the machine has a second processor.",
     examples: [
       "serve",
       "serve --port 8080 --host 0.0.0.0 --lame-duck 10s",
@@ -46,6 +50,7 @@ export function serveCommand(): Command {
       ),
     )
     .option("--lame-duck <time>", "how long to go on receiving after a signal, while not ready", duration, "0s")
+    .option("--no-http-thread", "receive HTTP in the thread that writes")
     .action(serve);
 }
 
@@ -61,7 +66,8 @@ function duration(text: string): Duration {
 async function serve(options: ServeOptions): Promise<void> {
   const roles: readonly Role[] = options.role === "both" ? ["receiver", "worker"] : [options.role];
   const ended = endSignal();
-  const app = await loadApp(options.config);
+  const { app, url: configuration } = await loadConfiguration(options.config);
+  const thread = options.httpThread && availableParallelism() > 1 ? configuration : undefined;
   if (options.log !== undefined || ![...app.subscribers].some(isJsonLogger)) {
     app.subscribe(jsonLogger({ level: options.log, destination: process.stderr }));
   }
@@ -69,7 +75,7 @@ async function serve(options: ServeOptions): Promise<void> {
   let lameDuck: Duration = "0s";
   try {
     await app.start({ roles });
-    const { url, healthUrl } = await listen(app, { ...options, receives: roles.includes("receiver") });
+    const { url, healthUrl } = await listen(app, { ...options, receives: roles.includes("receiver"), thread });
     const connections = [...app.connections.keys()];
     const ready = { ready: true, url, healthUrl, basePath: app.basePath, connections, roles };
     printResult(options, ready, () => readyText(ready));
@@ -82,10 +88,16 @@ async function serve(options: ServeOptions): Promise<void> {
 
 async function listen(
   app: App,
-  { port, host, healthPort, receives }: ServeOptions & { readonly receives: boolean },
+  {
+    port,
+    host,
+    healthPort,
+    receives,
+    thread,
+  }: ServeOptions & { readonly receives: boolean; readonly thread: URL | undefined },
 ): Promise<{ readonly url: string | null; readonly healthUrl: string | null }> {
   const serves = healthPort === undefined ? "all" : "hooks";
-  const url = receives ? await listenOn(app, { port, host, serves }, "--port") : null;
+  const url = receives ? await listenOn(app, { port, host, serves, ...(thread && { thread }) }, "--port") : null;
   if (healthPort === undefined) return { url, healthUrl: url };
   return { url, healthUrl: await listenOn(app, { port: healthPort, host, serves: "health" }, "--health-port") };
 }

@@ -1,5 +1,6 @@
 import type { Turn } from "../turn.ts";
 import type { Connection } from "./connection.ts";
+import type { LogCopier } from "./log-copier.ts";
 import { sql } from "./statements.ts";
 
 /** Commits between two looks at the log. */
@@ -9,8 +10,11 @@ const measureLog = sql("log.measure", "PRAGMA wal_checkpoint(NOOP)");
 const copyLog = sql("log.copy", "PRAGMA wal_checkpoint(PASSIVE)");
 
 /**
- * Copies the write-ahead log into the database between transactions, so that no commit pays for it:
- * when it has grown to `logBytes` and nobody waits, or at four times that before anybody goes on.
+ * Copies the write-ahead log into the database beside the commits, so that none of them pays for it.
+ *
+ * When the log has grown to `logBytes`, another thread copies what is there; what was added meanwhile is
+ * little, and is copied between two transactions once nobody waits, after which the log starts over. At
+ * four times that size the log is copied before anybody goes on, so that it stays bounded in every case.
  *
  * Few, large checkpoints write each page once where many small ones write it again and again; measured
  * here, that halves the time of a commit. A checkpoint waits for nobody: what a reader still needs is
@@ -18,11 +22,12 @@ const copyLog = sql("log.copy", "PRAGMA wal_checkpoint(PASSIVE)");
  */
 export class Checkpoints {
   readonly #turn: Turn;
+  readonly #copier: LogCopier;
   #commits = 0;
-  #asked = false;
 
-  constructor(turn: Turn) {
+  constructor(turn: Turn, copier: LogCopier) {
     this.#turn = turn;
+    this.#copier = copier;
   }
 
   /** Looks at the log now and then; call it after a commit, in its turn. */
@@ -31,14 +36,16 @@ export class Checkpoints {
     if (this.#commits % commitsPerLook !== 0) return;
     const bytes = logPages(connection) * connection.pageBytes;
     if (bytes >= 4 * connection.logBytes) copy(connection);
-    else if (bytes >= connection.logBytes && !this.#asked) {
-      this.#asked = true;
-      setImmediate(() => void this.#copyWhenIdle(connection));
-    }
+    else if (bytes >= connection.logBytes && !this.#copier.isCopying) void this.#copyBeside(connection);
   }
 
-  async #copyWhenIdle(connection: Connection): Promise<void> {
-    this.#asked = false;
+  /** Ends what copies beside. */
+  async stop(): Promise<void> {
+    await this.#copier.stop();
+  }
+
+  async #copyBeside(connection: Connection): Promise<void> {
+    await this.#copier.copy();
     if (this.#turn.taken) return;
     const release = await this.#turn.take(0);
     copy(connection);

@@ -20,6 +20,7 @@ import type { Connection } from "./connection.ts";
 import { Connections, type FileOptions } from "./connections.ts";
 import { storeError, type Doing } from "./errors.ts";
 import type { ReadHandle } from "./handle.ts";
+import { LogCopier } from "./log-copier.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
 import { SqliteReader } from "./reader.ts";
 import { Scopes } from "./scopes.ts";
@@ -50,7 +51,7 @@ export class SqliteStore implements Store {
   readonly #migrations: readonly Migration[];
   readonly #connections: Connections;
   readonly #turn: Turn = new Turn();
-  readonly #checkpoints: Checkpoints = new Checkpoints(this.#turn);
+  readonly #checkpoints: Checkpoints;
   readonly #inside: AsyncLocalStorage<Scopes> = new AsyncLocalStorage();
   #limits: StoreLimits = defaults;
   #isOpen = false;
@@ -61,6 +62,7 @@ export class SqliteStore implements Store {
     this.clock = options.clock;
     this.#migrations = options.migrations ?? knownMigrations();
     this.#connections = new Connections(options);
+    this.#checkpoints = new Checkpoints(this.#turn, new LogCopier(this.#connections.path));
   }
 
   async open(limits: StoreLimits = defaults): Promise<void> {
@@ -74,6 +76,7 @@ export class SqliteStore implements Store {
   async close(): Promise<void> {
     await this.#inTurn(patienceMs, async () => {
       this.#isOpen = false;
+      await this.#checkpoints.stop();
       this.#connections.close();
     });
   }

@@ -1,0 +1,76 @@
+/**
+ * What the HTTP thread and the engine's thread tell each other: plain data, gathered per turn of the
+ * event loop, so that a busy moment costs few messages.
+ */
+import type { ErrorCode } from "../domain/errors.ts";
+import type { TelemetryEvent } from "../domain/telemetry.ts";
+import type { Served } from "../http/serve.ts";
+import type { Received } from "../inbox/arrival.ts";
+import type { Refused, Verified } from "../verify/verdict.ts";
+
+/** What the HTTP thread is started with. */
+export interface FrontData {
+  /** URL of the module whose default export is the application. */
+  readonly configuration: string;
+  readonly port: number;
+  readonly host: string;
+  readonly serves: Served;
+}
+
+/** A delivery that was verified; its body stands among those of its turn. */
+export interface VerifiedDelivery {
+  /** Names the delivery in its answer. */
+  readonly id: number;
+  readonly connection: string;
+  /** Names and values of the headers that identify it, a repeated one as often as it came. */
+  readonly headers: readonly string[];
+  readonly bodyBytes: number;
+  readonly arrivedAtMs: number;
+  readonly verdict: Verified;
+}
+
+/** A delivery that could not be verified. */
+export interface RefusedDelivery {
+  readonly connection: string;
+  readonly at: number;
+  readonly refused: Refused;
+}
+
+/** What one turn of the HTTP thread brought. */
+export interface Turn {
+  readonly kind: "turn";
+  readonly deliveries: readonly VerifiedDelivery[];
+  /** The bodies of the deliveries, one after the other. */
+  readonly bodies: Uint8Array<ArrayBuffer>;
+  readonly refusals: readonly RefusedDelivery[];
+  readonly events: readonly TelemetryEvent[];
+}
+
+/** An error of another thread: its class does not travel, its code does. */
+export interface ToldError {
+  readonly code: ErrorCode | "INTERNAL";
+  readonly message: string;
+}
+
+export type ToEngine =
+  | Turn
+  | { readonly kind: "listening"; readonly url: string; readonly port: number }
+  | { readonly kind: "failed"; readonly error: ToldError & { readonly system: SystemError | null } }
+  | { readonly kind: "ask"; readonly id: number; readonly health: "live" | "ready" };
+
+/** What names a refusal of the operating system, such as a port that is taken. */
+export interface SystemError {
+  readonly code: string;
+  readonly syscall: string;
+}
+
+/** What became of a delivery. */
+export type Told =
+  | { readonly id: number; readonly received: Received }
+  | { readonly id: number; readonly error: ToldError };
+
+export type ToFront =
+  | { readonly kind: "answers"; readonly answers: readonly Told[] }
+  | { readonly kind: "health"; readonly id: number; readonly healthy: boolean }
+  | { readonly kind: "leave" }
+  | { readonly kind: "close"; readonly graceMs: number };

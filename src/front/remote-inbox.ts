@@ -1,0 +1,127 @@
+/**
+ * The inbox as the HTTP thread has it: it verifies here, hands what is verified to the engine's thread,
+ * and waits for that thread's commit.
+ */
+import { CounterfoilError } from "../domain/errors.ts";
+import type { Limits } from "../domain/limits.ts";
+import type { TelemetryEvent } from "../domain/telemetry.ts";
+import type { Received } from "../inbox/arrival.ts";
+import type { Connection } from "../inbox/connection.ts";
+import { examine } from "../inbox/examine.ts";
+import { identifyingHeaders } from "../inbox/kept-headers.ts";
+import { explainRefusal, type Verified } from "../verify/verdict.ts";
+import type { Delivery } from "../verify/verify.ts";
+import type { RefusedDelivery, Told, ToldError, ToEngine, VerifiedDelivery } from "./messages.ts";
+
+interface Waiting {
+  readonly resolve: (received: Received) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface RemoteInboxOptions {
+  readonly limits: Limits;
+  readonly post: (message: ToEngine, transfer: readonly ArrayBuffer[]) => void;
+}
+
+export class RemoteInbox {
+  readonly #options: RemoteInboxOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  #deliveries: VerifiedDelivery[] = [];
+  #bodies: Uint8Array[] = [];
+  #refusals: RefusedDelivery[] = [];
+  #events: TelemetryEvent[] = [];
+  #last = 0;
+  #scheduled = false;
+
+  constructor(options: RemoteInboxOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves after the engine's commit; rejects with the code that the engine met. */
+  async receive(connection: Connection, delivery: Delivery): Promise<Received> {
+    const verdict = this.#examined(connection, delivery);
+    const { waitingMax } = this.#options.limits;
+    if (this.#waiting.size >= waitingMax) {
+      this.emit({ kind: "delivery.refused", connection: connection.id, code: "OVERLOADED", cause: null });
+      const message = `Cannot take the delivery: ${waitingMax} are waiting for the engine; send it again later`;
+      throw new CounterfoilError("OVERLOADED", message);
+    }
+    return this.#hand(connection, delivery, verdict);
+  }
+
+  /** Has the engine's thread tell its subscribers: there is one log and one count for the process. */
+  emit(event: TelemetryEvent): void {
+    this.#events.push(event);
+    this.#schedule();
+  }
+
+  /** Takes the engine's answers. */
+  settle(answers: readonly Told[]): void {
+    for (const answer of answers) {
+      const waiting = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if ("received" in answer) waiting?.resolve(answer.received);
+      else waiting?.reject(errorOf(answer.error));
+    }
+  }
+
+  #examined(connection: Connection, delivery: Delivery): Verified {
+    let verdict: ReturnType<typeof examine>;
+    try {
+      verdict = examine(connection, delivery);
+    } catch (error) {
+      const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
+      this.emit({ kind: "delivery.refused", connection: connection.id, code, cause: null });
+      throw error;
+    }
+    if (verdict.kind === "verified") return verdict;
+    this.#refusals.push({ connection: connection.id, at: delivery.arrivedAtMs, refused: verdict });
+    this.#schedule();
+    throw new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(verdict));
+  }
+
+  #hand({ id, provider }: Connection, { headers, body, arrivedAtMs }: Delivery, verdict: Verified): Promise<Received> {
+    this.#last += 1;
+    this.#deliveries.push({
+      id: this.#last,
+      connection: id,
+      headers: identifyingHeaders(provider.rules, headers),
+      bodyBytes: body.length,
+      arrivedAtMs,
+      verdict,
+    });
+    this.#bodies.push(body);
+    this.#schedule();
+    return new Promise((resolve, reject) => void this.#waiting.set(this.#last, { resolve, reject }));
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // After the turn's I/O, so that everything that arrived in it goes in one message.
+    setImmediate(() => this.#send());
+  }
+
+  #send(): void {
+    const bodies = joined(this.#bodies);
+    const [deliveries, refusals, events] = [this.#deliveries, this.#refusals, this.#events];
+    [this.#deliveries, this.#bodies, this.#refusals, this.#events] = [[], [], [], []];
+    this.#scheduled = false;
+    this.#options.post({ kind: "turn", deliveries, bodies, refusals, events }, [bodies.buffer]);
+  }
+}
+
+/** One buffer for all: it changes hands instead of being copied once more. */
+function joined(bodies: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(bodies.reduce((bytes, { length }) => bytes + length, 0));
+  let at = 0;
+  for (const body of bodies) {
+    all.set(body, at);
+    at += body.length;
+  }
+  return all;
+}
+
+function errorOf({ code, message }: ToldError): Error {
+  return code === "INTERNAL" ? new Error(message) : new CounterfoilError(code, message);
+}
