@@ -46,10 +46,19 @@ export type { Done } from "./operator/done.ts";
 export type { KeyStanding } from "./operator/key-standing.ts";
 export type { NextStep } from "./operator/next-step.ts";
 export type { Operator } from "./operator/operator.ts";
-export type { ObligationReport, ReceiptReport } from "./operator/operator-reads.ts";
+export type { ObligationReport, ReceiptReport, Status } from "./operator/operator-reads.ts";
 export type { Resolution } from "./operator/resolve.ts";
 export type { ResumeAction } from "./operator/resume.ts";
-export type { Attention, AttentionPage, Counts, ObligationFilter, Page, ReceiptFilter } from "./store/reader.ts";
+export type {
+  Attention,
+  AttentionPage,
+  Counts,
+  DueWork,
+  ObligationFilter,
+  Page,
+  ReceiptFilter,
+  SeenWorker,
+} from "./store/reader.ts";
 export type { RefusalFacts } from "./store/records.ts";
 export type { Store } from "./store/store.ts";
 export { jsonLogger } from "./telemetry/logger.ts";

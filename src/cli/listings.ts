@@ -3,7 +3,7 @@ import type { ObligationState } from "../domain/obligation.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Operator } from "../operator/operator.ts";
 import type { Attention } from "../store/reader.ts";
-import { obligationRecord, receiptRecord, refusalRecord, type ShownRecord } from "./records.ts";
+import { isoTime, obligationRecord, receiptRecord, refusalRecord, type ShownRecord } from "./records.ts";
 
 /** Filters and page of a list, as the command line gives them. */
 export interface ListOptions {
@@ -88,6 +88,10 @@ function attentionRecord(item: Attention): ShownRecord {
     }
     case "destination":
       return { kind, id: null, name: item.destination, state: "paused", reason: item.reason, cursor };
+    case "effect": {
+      const reason = `due since ${isoTime(item.dueAt)}, and no worker takes it`;
+      return { kind, id: null, name: item.effect, state: "untaken", reason, cursor };
+    }
     default:
       throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
   }

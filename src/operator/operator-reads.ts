@@ -1,6 +1,6 @@
 import type { Stamp } from "../domain/instant.ts";
 import type { Payload } from "../domain/receipt.ts";
-import type { ObligationDetail, Page, ReceiptDetail } from "../store/reader.ts";
+import type { Counts, ObligationDetail, Page, ReceiptDetail } from "../store/reader.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { type KeyStanding, keyStanding } from "./key-standing.ts";
 import { type NextStep, nextOfObligation, nextOfReceipt } from "./next-step.ts";
@@ -17,9 +17,25 @@ export interface ReceiptReport extends ReceiptDetail {
   readonly next: NextStep;
 }
 
+/** Counts, and whether anybody works off what is due. */
+export interface Status extends Counts {
+  /** Workers seen within two lease times, each of which tells of itself in one. */
+  readonly running: number;
+  /** Effects with something due that no running worker takes. */
+  readonly untaken: readonly string[];
+}
+
 /** Rows of one page, unless a call says otherwise, and at most. */
 const pageDefault = 50;
 const pageMax = 500;
+
+export async function statusOf({ store, limits }: Runtime): Promise<Status> {
+  const counts = await store.reader.counts();
+  const running = counts.workers.filter(({ seenAt }) => seenAt > counts.now - 2 * limits.leaseMs);
+  const taken = new Set(running.flatMap(({ effects }) => effects));
+  const untaken = counts.due.flatMap(({ effect }) => (effect === null || taken.has(effect) ? [] : [effect]));
+  return { ...counts, running: running.length, untaken };
+}
 
 export async function obligationReport(
   runtime: Runtime,

@@ -1,7 +1,7 @@
 import { namePart } from "../domain/names.ts";
 import type { Obligation } from "../domain/obligation.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
-import type { Attention, AttentionPage, Counts, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
+import type { Attention, AttentionPage, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
 import type { RefusalFacts } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { actOnObligation, type ObligationAction } from "./act-on-obligation.ts";
@@ -19,6 +19,8 @@ import {
   payloadOf,
   type ReceiptReport,
   receiptReport,
+  type Status,
+  statusOf,
 } from "./operator-reads.ts";
 import { renewKey } from "./renew-key.ts";
 import { type Resolution, resolve } from "./resolve.ts";
@@ -57,9 +59,9 @@ export class Operator {
     this.#runtime = options.runtime;
   }
 
-  /** Counts by outcome and state, the oldest owed, paused destinations, refusals by cause. */
-  status(): Promise<Counts> {
-    return this.#runtime.store.reader.counts();
+  /** Counts by outcome and state, the oldest owed, paused destinations, refusals by cause; what is due, and who takes it. */
+  status(): Promise<Status> {
+    return statusOf(this.#runtime);
   }
 
   /** What needs an operator: kinds take turns, of each the oldest first. `after` is the cursor of the page's last item. */

@@ -7,7 +7,7 @@ function listsOf(lengths: readonly number[], from: readonly Key[], limit: number
   return from.map((start, at) => {
     const rows = Array.from({ length: lengths[at] ?? 0 }, (_, index): Found => {
       const name = String(index + 1).padStart(3, "0");
-      const key = at === 0 ? [name] : start.map(() => index + 1);
+      const key = at === 0 || at === 6 ? [name] : start.map(() => index + 1);
       return { item: { kind: "destination", destination: `${at}-${name}`, reason: "" }, key };
     });
     return rows.filter(({ key: [first = 0] }) => first > (start[0] ?? 0)).slice(0, limit);
@@ -19,7 +19,7 @@ function page(lengths: readonly number[], after: string | undefined, limit: numb
   return takeInTurn(listsOf(lengths, from, limit), { from, limit });
 }
 
-const lengthsOf = fc.array(fc.integer({ min: 0, max: 7 }), { minLength: 6, maxLength: 6 });
+const lengthsOf = fc.array(fc.integer({ min: 0, max: 7 }), { minLength: 7, maxLength: 7 });
 
 test("pages of any size give every row once", () => {
   fc.assert(
@@ -40,7 +40,7 @@ test("pages of any size give every row once", () => {
 
 test("no list hides another, and what one does not need the others get", () => {
   fc.assert(
-    fc.property(lengthsOf, fc.integer({ min: 6, max: 9 }), (lengths, limit) => {
+    fc.property(lengthsOf, fc.integer({ min: 7, max: 9 }), (lengths, limit) => {
       const items = page(lengths, undefined, limit);
       const lists = new Set(items.map((item) => (item.kind === "destination" ? item.destination[0] : "")));
       expect(lists.size).toBe(lengths.filter((length) => length > 0).length);
@@ -50,7 +50,7 @@ test("no list hides another, and what one does not need the others get", () => {
   );
 });
 
-test.each(["", "page 2", "W10", Buffer.from('[[""],[0],[0],[0,0],[0,"x"],[0]]').toString("base64url"), "bnVsbA"])(
+test.each(["", "page 2", "W10", Buffer.from('[[""],[0],[0],[0,0],[0,"x"],[0],[""]]').toString("base64url"), "bnVsbA"])(
   "%j is no cursor",
   (cursor) => {
     expect(() => readCursor(cursor)).toThrow(RangeError);

@@ -6,7 +6,7 @@
  * item holds how far each list had got when it was taken: what follows is found by keys, so that rows
  * that come and go meanwhile make it neither skip nor repeat any other.
  */
-import type { Attention } from "./reader.ts";
+import type { Attention, Counts } from "./reader.ts";
 
 /** Where a row stands in its list; later rows have a greater one, compared member by member. */
 export type Key = readonly (string | number)[];
@@ -34,6 +34,8 @@ const starts: readonly Key[] = [
   [0, 0],
   // Of the others, those with a mismatch, by id.
   [0],
+  // Effects that nobody takes, by name.
+  [""],
 ];
 
 /**
@@ -91,4 +93,18 @@ export function takeInTurn(
     }
   }
   return taken;
+}
+
+/** Effects with something due since an instant that nobody seen since then takes; there are few effects. */
+export function untaken(
+  { due, workers }: Pick<Counts, "due" | "workers">,
+  { since, after: [after = ""] }: { readonly since: number; readonly after: Key },
+): readonly Found[] {
+  const taken = new Set(workers.filter(({ seenAt }) => seenAt > since).flatMap(({ effects }) => effects));
+  return due
+    .flatMap(({ effect, at }) => {
+      if (effect === null || at > since || taken.has(effect) || effect <= after) return [];
+      return [{ item: { kind: "effect" as const, effect, dueAt: at }, key: [effect] }];
+    })
+    .toSorted((left, right) => (left.item.effect < right.item.effect ? -1 : 1));
 }

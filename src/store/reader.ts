@@ -70,7 +70,25 @@ export interface Counts {
   /** When the oldest obligation that is still owed was created. */
   readonly oldestOwedAt: Instant | null;
   readonly pausedDestinations: readonly { readonly destination: string; readonly reason: string }[];
+  /** What is due now, with the time since when; calls to paused destinations left out. */
+  readonly due: readonly DueWork[];
+  /** Workers that are not forgotten, the one seen last first. */
+  readonly workers: readonly SeenWorker[];
   readonly now: Instant;
+}
+
+/** The oldest due obligation of an effect, or the oldest due event where `effect` is `null`. */
+export interface DueWork {
+  readonly effect: string | null;
+  readonly at: Instant;
+}
+
+/** A worker as it last told of itself, which it does about once in a lease's time. */
+export interface SeenWorker {
+  readonly name: string;
+  readonly effects: readonly string[];
+  readonly startedAt: Instant;
+  readonly seenAt: Instant;
 }
 
 /** Pages of what needs an operator: `after` is the cursor of the last item of the page before. */
@@ -84,6 +102,8 @@ export type Attention = { readonly cursor: string } & (
   | { readonly kind: "obligation"; readonly obligation: Obligation }
   | { readonly kind: "receipt"; readonly receipt: Receipt; readonly mismatches: number }
   | { readonly kind: "destination"; readonly destination: string; readonly reason: string }
+  /** Due for an hour, and no worker that was seen in that hour takes it. */
+  | { readonly kind: "effect"; readonly effect: string; readonly dueAt: Instant }
 );
 
 /** Reads for operators. Each is short and bounded; none sees an open transaction. */
@@ -97,8 +117,8 @@ export interface StoreReader {
   payload(receiptId: number): Promise<Payload | undefined>;
   /**
    * What needs an operator: stuck; uncertain with no lookup due; settling whose hook has failed for
-   * good; conflict, quarantined, suspect; held or parked past their deadline; events with a
-   * mismatch that no operator has acknowledged. Kinds take turns; each thing is there once. Rejects
+   * good; conflict, quarantined, suspect; held or parked past their deadline; due for an
+   * hour and taken by nobody; events with a mismatch that no operator has acknowledged. Kinds take turns; each thing is there once. Rejects
    * with a RangeError where `after` is no cursor.
    */
   attention(page: AttentionPage): Promise<readonly Attention[]>;

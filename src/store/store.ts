@@ -73,14 +73,14 @@ export interface Store {
 }
 
 /** The limits that the store itself keeps. */
-export type StoreLimits = Pick<Limits, "deliveriesKept" | "mismatchesKept" | "refusalsKept">;
+export type StoreLimits = Pick<Limits, "deliveriesKept" | "mismatchesKept" | "refusalsKept" | "handlerMs">;
 
 export interface TransactionOptions {
   readonly waitMs: number;
 }
 
 /** An open transaction. Valid until the body that received it settles. */
-export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites {
+export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, UpkeepWrites {
   /** One reading of the store's clocks. */
   readonly stamp: Stamp;
   /** `stamp.wallMs`. */
@@ -101,7 +101,7 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites {
    * Runs a body whose work is undone when it throws, without ending the transaction.
    *
    * Rejects with the body's error; with HANDLER_UNFINISHED when the body waits for something other
-   * than this transaction; with TRANSACTION_BROKEN when the transaction itself is gone, after which
+   * than this transaction (found at once, or by `handlerMs`); with TRANSACTION_BROKEN when the transaction itself is gone, after which
    * nothing more can be done in it; with RACE_LOST when the whole transaction has to run again.
    */
   attempt<T>(body: () => Promise<T>): Promise<T>;
@@ -304,6 +304,37 @@ export interface StateWrites {
   recordRefusals(refusals: readonly RefusalFacts[]): Promise<void>;
   /** Writes what says nothing, so that the commit shows whether anything can be kept now. */
   touch(): Promise<void>;
+}
+
+/** What a worker tells of itself once in a while. */
+export interface WorkerSign {
+  readonly name: string;
+  /** Effects that it takes. */
+  readonly effects: readonly string[];
+  /** Workers that have not been seen for so long are forgotten. */
+  readonly forgetMs: number;
+}
+
+/** How far from now a due time, or a deadline, can have been meant to be. */
+export interface DueBounds {
+  readonly receiptsMs: number;
+  readonly deadlinesMs: number;
+  /** Obligations of other effects are left as they are. */
+  readonly obligations: readonly { readonly effect: string; readonly withinMs: number }[];
+}
+
+/** What keeps a store in order, rarely and apart from its work. */
+export interface UpkeepWrites {
+  /** Notes that a worker is here now. */
+  seeWorker(sign: WorkerSign): Promise<void>;
+  /**
+   * Brings due times and deadlines that are further away than their bound back to it; gives how many.
+   *
+   * Only a wall clock that was ahead for a while can have written such a one: the row would wait for
+   * that far time, on nobody's list. A wish for a later time, should there ever be one, has to be kept
+   * apart from the due time.
+   */
+  clampDue(bounds: DueBounds): Promise<number>;
 }
 
 export type { AuditEntry, RefusalFacts };

@@ -50,12 +50,16 @@ test("the store's gauges are added when they are given", () => {
     obligations: { stuck: 2 },
     pausedDestinations: [{}],
     oldestOwedAt: 10_000,
+    due: [{ at: 65_000 }, { at: 40_000 }],
+    running: 2,
     now: 70_000,
   });
   expect(text).toContain('counterfoil_receipts{outcome="held"} 1\n');
   expect(text).toContain('counterfoil_obligations{state="stuck"} 2\n');
   expect(text).toContain("counterfoil_oldest_owed_seconds 60\n");
   expect(text).toContain("counterfoil_paused_destinations 1\n");
+  expect(text).toContain("counterfoil_oldest_due_seconds 30\n");
+  expect(text).toContain("counterfoil_workers_running 2\n");
 });
 
 test("an unknown connection's name is not kept, and one metric keeps a bounded number of series", () => {

@@ -42,12 +42,14 @@ const counters: { readonly [K in Kind]: readonly [name: string, help: string, ..
   "loop.recovered": ["loop_recoveries", "Worker loops that work again", "loop"],
 };
 
-/** What only the store knows, read when metrics are asked for; an operator's counts fit. */
+/** What only the store knows, read when metrics are asked for; an operator's status fits. */
 export interface StoreGauges {
   readonly receipts: Readonly<Partial<Record<Outcome, number>>>;
   readonly obligations: Readonly<Partial<Record<ObligationState, number>>>;
   readonly pausedDestinations: readonly unknown[];
   readonly oldestOwedAt: number | null;
+  readonly due: readonly { readonly at: number }[];
+  readonly running: number;
   readonly now: number;
 }
 
@@ -115,7 +117,11 @@ function storeSeries(store: StoreGauges): readonly NumberSeries[] {
   oldest.set({}, store.oldestOwedAt === null ? 0 : Math.max(0, store.now - store.oldestOwedAt) / 1_000);
   const paused = gauge("paused_destinations", "Destinations that wait for an operator");
   paused.set({}, store.pausedDestinations.length);
-  return [receipts, obligations, oldest, paused];
+  const due = gauge("oldest_due_seconds", "How long the oldest event or obligation that a worker should take is due");
+  due.set({}, Math.max(0, ...store.due.map(({ at }) => store.now - at)) / 1_000);
+  const running = gauge("workers_running", "Workers that told of themselves lately");
+  running.set({}, store.running);
+  return [receipts, obligations, oldest, paused, due, running];
 }
 
 function gauge(name: string, help: string): NumberSeries {

@@ -7,6 +7,7 @@ import { Dispatcher } from "../outbox/dispatcher.ts";
 import { rescue } from "../outbox/rescue.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { Loop } from "./loop.ts";
+import { Upkeep } from "./upkeep.ts";
 
 export interface WorkerOptions {
   /** Names this worker on its attempts. Default: host, process and a random part. */
@@ -37,7 +38,8 @@ export class Worker {
   readonly #heartbeat: Loop;
   /** Loops that make obligations due. */
   readonly #feeders: readonly Loop[];
-  readonly #retention: readonly Loop[];
+  /** Loops that keep the store in order. */
+  readonly #chores: readonly Loop[];
   #caller: Caller | undefined;
   #started = false;
   /** Drains under way that started the worker themselves; the last of them stops it. */
@@ -65,7 +67,9 @@ export class Worker {
     });
     const rescuer = loop("rescue", pollMs, () => rescue(runtime));
     this.#feeders = applyDue ? [rescuer, loop("inbox", pollMs, applyDue)] : [rescuer];
-    this.#retention = expireBytes ? [loop("retention", heartbeatMs, expireBytes)] : [];
+    const upkeep = new Upkeep(runtime, name);
+    const chores = [loop("upkeep", heartbeatMs, () => upkeep.run())];
+    this.#chores = expireBytes ? [...chores, loop("retention", heartbeatMs, expireBytes)] : chores;
   }
 
   /** Starts the loops. */
@@ -126,7 +130,7 @@ export class Worker {
     this.#dispatcher.stopClaiming();
     // A store that does not answer must not keep the process: what it did not take is left to the leases.
     const patienceMs = 2 * this.#runtime.limits.lockMs;
-    await this.#within(patienceMs, Promise.all([...this.#feeders, ...this.#retention].map((each) => each.stop())));
+    await this.#within(patienceMs, Promise.all([...this.#feeders, ...this.#chores].map((each) => each.stop())));
     await this.#within(graceMs, this.#dispatcher.idle());
     this.#dispatcher.abort();
     await this.#within(patienceMs, this.#dispatcher.idle());
@@ -136,7 +140,7 @@ export class Worker {
   }
 
   get #loops(): readonly Loop[] {
-    return [this.#dispatch, this.#heartbeat, ...this.#feeders, ...this.#retention];
+    return [this.#dispatch, this.#heartbeat, ...this.#feeders, ...this.#chores];
   }
 
   #turn(byTimer: boolean): Promise<boolean> {
@@ -149,7 +153,7 @@ export class Worker {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     this.#watchers.push(resolve);
     let more = false;
-    for (const loop of [...this.#retention, ...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
+    for (const loop of [...this.#chores, ...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
     if (more || this.#dispatcher.running === 0) return more;
     await this.#within(leftMs, ended);
     return true;

@@ -1,5 +1,6 @@
-import { expect, test, vi } from "vitest";
-import { openShop, type Shop } from "./command.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../../src/testing/eventually.ts";
+import { openShop, Running, type Shop } from "./command.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -37,6 +38,10 @@ test("serve receives what send signs, and status, list and show tell of it", asy
       refusals: {},
       oldestOwedAt: null,
       oldestOwedMs: null,
+      due: [],
+      workers: [{ name: expect.any(String), effects: ["ship/v1"], startedAt: iso, seenAt: iso }],
+      running: 1,
+      untaken: [],
       pausedDestinations: [],
       needsYou: 0,
       needsYouIsCut: false,
@@ -185,6 +190,23 @@ test("held and parked events are listed apart, and a filter that does not fit is
     code: 2,
     stderr: expect.stringContaining("--state does not fit list held"),
   });
+});
+
+test("status says that no worker runs, and how to start one", async () => {
+  const shop = await openShop();
+  const { url } = await shop.serve("--role", "receiver");
+  const workers = async () => /^workers +(.*)$/m.exec((await shop.run("status")).stdout)?.[1];
+  expect(await workers()).toBe("none running, the last seen never");
+  await shop.run("send", "stripe", "--url", url);
+  expect(await workers()).toBe(
+    "none running, the last seen never, and work is due; start: counterfoil serve --role worker",
+  );
+  expect((await shop.run("status")).stdout).toMatch(/^oldest due +\d+ s, since /m);
+  expect((await shop.run("status", "--json")).json).toMatchObject([{ running: 0, due: [{ effect: "ship/v1" }] }]);
+  const worker = new Running(["serve", "--role", "worker", "--log", "silent"], { env: shop.env });
+  onTestFinished(() => void worker.child.kill("SIGKILL"));
+  await shop.reaches("done");
+  await eventually(async () => (await workers()) === "1 running");
 });
 
 test("payload is shown only when it is asked for, and what a terminal would act on is shown as text", async () => {

@@ -53,7 +53,10 @@ async function untilSeen(world: World): Promise<void> {
 async function unseen({ reader }: World): Promise<readonly string[]> {
   const attention = await reader.attention(everything);
   const listed = new Set(
-    attention.map((item) => (item.kind === "destination" ? item.destination : `${item.kind} ${idOf(item)}`)),
+    attention.map((item) => {
+      if (item.kind === "destination") return item.destination;
+      return item.kind === "effect" ? item.effect : `${item.kind} ${idOf(item)}`;
+    }),
   );
   const receipts = (await reader.receipts({}, everything)).flatMap(({ id, eventId, outcome }) =>
     (finalOutcomes as readonly string[]).includes(outcome) || listed.has(`receipt ${id}`)
@@ -68,7 +71,7 @@ async function unseen({ reader }: World): Promise<readonly string[]> {
   return [...receipts, ...obligations];
 }
 
-function idOf(item: Exclude<Attention, { readonly kind: "destination" }>): number {
+function idOf(item: Extract<Attention, { readonly kind: "receipt" | "obligation" }>): number {
   return item.kind === "receipt" ? item.receipt.id : item.obligation.id;
 }
 
@@ -89,6 +92,8 @@ async function clear(world: World, item: Attention): Promise<void> {
       await act(process, world, { obligation, verb, ...(id !== undefined && { id }) });
       return;
     }
+    case "effect":
+      throw new Error(`Cannot go on: every worker takes ${item.effect}, and none did`);
     default:
       throw new Error(`Bug: nobody can end ${JSON.stringify(item satisfies never)}`);
   }

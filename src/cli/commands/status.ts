@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { Counts } from "../../store/reader.ts";
+import type { Instant } from "../../domain/instant.ts";
+import type { Status } from "../../operator/operator-reads.ts";
 import { baseCommand, type SharedOptions, withOperator } from "../base-command.ts";
 import { printResult } from "../output.ts";
 import { isoTime } from "../records.ts";
@@ -11,48 +12,69 @@ const attentionMax = 500;
 export function statusCommand(): Command {
   return baseCommand({
     name: "status",
-    summary: "Count events by outcome and obligations by state, and what needs you",
+    summary: "Count events by outcome and obligations by state, what is due and who takes it, and what needs you",
     examples: ["status", "status --json"],
   }).action(async (options: SharedOptions) => {
     await withOperator(options, async (operator) => {
-      const counts = await operator.status();
+      const status = await operator.status();
       const needsYou = (await operator.attention({ limit: attentionMax })).length;
-      printResult(options, statusRecord(counts, needsYou), () => statusText(counts, needsYou));
+      printResult(options, statusRecord(status, needsYou), () => statusText(status, needsYou));
     });
   });
 }
 
-function statusRecord(counts: Counts, needsYou: number): object {
-  const { receipts, obligations, deliveries, mismatches, refusals, pausedDestinations } = counts;
+function statusRecord(status: Status, needsYou: number): object {
+  const { now, receipts, obligations, deliveries, mismatches, refusals, pausedDestinations } = status;
   return {
-    now: isoTime(counts.now),
+    now: isoTime(now),
     receipts,
     obligations,
     deliveries,
     mismatches,
     refusals,
-    oldestOwedAt: isoTime(counts.oldestOwedAt),
-    oldestOwedMs: oldestOwedMs(counts),
+    oldestOwedAt: isoTime(status.oldestOwedAt),
+    oldestOwedMs: ageMs(status.oldestOwedAt, now),
+    due: status.due.map(({ effect, at }) => ({ effect, at: isoTime(at), ms: ageMs(at, now) })),
+    workers: status.workers.map(({ name, effects, startedAt, seenAt }) => ({
+      name,
+      effects,
+      startedAt: isoTime(startedAt),
+      seenAt: isoTime(seenAt),
+    })),
+    running: status.running,
+    untaken: status.untaken,
     pausedDestinations,
     needsYou,
     needsYouIsCut: needsYou === attentionMax,
   };
 }
 
-function statusText(counts: Counts, needsYou: number): string {
-  const { oldestOwedAt, pausedDestinations } = counts;
-  const age = oldestOwedMs(counts);
+function statusText(status: Status, needsYou: number): string {
+  const { now, pausedDestinations } = status;
+  const oldestDue = status.due.length === 0 ? null : Math.min(...status.due.map(({ at }) => at));
   return recordText({
-    now: isoTime(counts.now),
-    events: counted(counts.receipts),
-    obligations: counted(counts.obligations),
-    deliveries: counts.deliveries,
-    mismatches: counts.mismatches,
-    refused: counted(counts.refusals),
-    "oldest owed": age === null ? null : `${Math.round(age / 1_000)} s, since ${isoTime(oldestOwedAt)}`,
+    now: isoTime(now),
+    events: counted(status.receipts),
+    obligations: counted(status.obligations),
+    deliveries: status.deliveries,
+    mismatches: status.mismatches,
+    refused: counted(status.refusals),
+    "oldest owed": ageText(status.oldestOwedAt, now),
+    "oldest due": ageText(oldestDue, now),
+    workers: workersText(status),
     paused: pausedDestinations.map(({ destination, reason }) => `${destination} (${reason})`).join(", "),
     "needs you": needsYouText(needsYou),
   });
+}
+
+function workersText({ running, workers, due, untaken }: Status): string {
+  if (running === 0) {
+    const seen = `none running, the last seen ${workers[0] ? `at ${isoTime(workers[0].seenAt)}` : "never"}`;
+    return due.length === 0 ? seen : `${seen}, and work is due; start: counterfoil serve --role worker`;
+  }
+  const taking = `${running} running`;
+  if (untaken.length === 0) return taking;
+  return `${taking}, and none takes ${untaken.join(", ")}; start one whose configuration has it`;
 }
 
 function needsYouText(needsYou: number): string {
@@ -60,8 +82,13 @@ function needsYouText(needsYou: number): string {
   return `${needsYou}${needsYou === attentionMax ? " or more" : ""}; counterfoil list attention`;
 }
 
-function oldestOwedMs({ oldestOwedAt, now }: Counts): number | null {
-  return oldestOwedAt === null ? null : Math.max(0, now - oldestOwedAt);
+function ageMs(since: Instant | null, now: Instant): number | null {
+  return since === null ? null : Math.max(0, now - since);
+}
+
+function ageText(since: Instant | null, now: Instant): string | null {
+  const age = ageMs(since, now);
+  return age === null ? null : `${Math.round(age / 1_000)} s, since ${isoTime(since)}`;
 }
 
 function counted(counts: Readonly<Record<string, number>>): string {

@@ -15,6 +15,7 @@ import { exerciseRedeliveries } from "./redeliveries.conformance.ts";
 import { exerciseReplays } from "./replays.conformance.ts";
 import { exerciseSnapshots } from "./snapshots.conformance.ts";
 import { exerciseTransactions } from "./transactions.conformance.ts";
+import { exerciseUpkeep } from "./upkeep.conformance.ts";
 
 /** Holds an engine to the whole contract of `store.ts` and `reader.ts`, on a real database with two live handles. */
 export function exerciseStore(name: string, make: MakeBundle): void {
@@ -34,5 +35,6 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseEvidence(make);
     exerciseSnapshots(make);
     exerciseReading(make);
+    exerciseUpkeep(make);
   });
 }

@@ -14,6 +14,21 @@ import {
 
 const all = { limit: 100 };
 
+function nameOf(item: Attention): string {
+  switch (item.kind) {
+    case "destination":
+      return item.destination;
+    case "effect":
+      return item.effect;
+    case "receipt":
+      return String(item.receipt.id);
+    case "obligation":
+      return item.obligation.operationKey;
+    default:
+      throw new Error(`Bug: no name of ${JSON.stringify(item satisfies never)}`);
+  }
+}
+
 /** Reads for operators. */
 export function exerciseReading(make: MakeBundle): void {
   describe("reading", () => {
@@ -136,10 +151,9 @@ export function exerciseReading(make: MakeBundle): void {
       await move("hook failed", { state: "settling" });
       await commit(store, (tx) => tx.pauseDestination("https://paused.example", "401"));
       clock.advance(5_000);
-      const names = (await store.reader.attention(all)).map((item) => {
-        if (item.kind === "destination") return item.destination;
-        return item.kind === "receipt" ? item.receipt.eventId : item.obligation.operationKey;
-      });
+      const names = (await store.reader.attention(all)).map((item) =>
+        item.kind === "receipt" ? item.receipt.eventId : nameOf(item),
+      );
       expect(names.toSorted()).toEqual(
         [
           "conflict",
@@ -186,10 +200,6 @@ export function exerciseReading(make: MakeBundle): void {
         await commit(store, (tx) => tx.move([moveOf(claim, { state: "stuck" })]));
       }
       clock.advance(3_600_000);
-      const nameOf = (item: Attention): string => {
-        if (item.kind === "destination") return item.destination;
-        return item.kind === "receipt" ? String(item.receipt.id) : item.obligation.operationKey;
-      };
       const everything = [...ids, "https://a.example", "https://b.example", "1", "2", "3"].map(String).toSorted();
       for (const limit of [1, 2, 5, 100]) {
         const seen: string[] = [];

@@ -22,7 +22,7 @@ const allowed = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN json_each /,
   /^SCAN (due|m|here|t)$/,
-  /^SCAN counterfoil_(refusals|destinations)/,
+  /^SCAN counterfoil_(refusals|destinations|workers)/,
   /^SCAN (o|r) USING INDEX counterfoil_\w+_(leased|attention)$/,
   /^SCAN counterfoil_(mismatches|receipts|obligations) USING COVERING INDEX counterfoil_\w+_(open|outcome)$/,
 ];
@@ -45,6 +45,8 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.audit({ who: "", action: "", target: "", why: null, before: null, after: null });
     await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
     await tx.touch();
+    await tx.seeWorker({ name: "worker-1", effects: ["ship/v1"], forgetMs: 1 });
+    await tx.clampDue({ receiptsMs: 1, deadlinesMs: 1, obligations: [{ effect: "ship/v1", withinMs: -1 }] });
     await tx.pauseDestination("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);
     await tx.lockObligation("acme", "k2");
@@ -62,6 +64,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
 }
 
 async function readEverything({ reader }: Store): Promise<void> {
+  await reader.counts();
   const page = { limit: 2, before: 9 };
   await reader.attention(page);
   await reader.receipt(1);
@@ -94,6 +97,8 @@ test("every statement finds its rows by an index", async () => {
   const scans: string[] = [];
   for (const text of texts) {
     if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(text) || /sqlite_|_migrations/.test(text)) continue;
+    // A count of all rows walks the pages of the narrowest index.
+    if (/^SELECT count\(\*\) AS count FROM \w+$/.test(text)) continue;
     for (const { detail } of database.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]) {
       // A part of the unique index on events alone would be all events of a connection.
       const scan = detail.startsWith("SCAN ") || /receipts_1 \(connection=\?\)/.test(detail);

@@ -2,10 +2,11 @@
  * What only an operator can decide: lists without a row in common, each read from a key on by an index
  * that holds little else.
  */
-import { type Found, type Key, readCursor, takeInTurn } from "../attention-pages.ts";
+import { type Found, type Key, readCursor, takeInTurn, untaken } from "../attention-pages.ts";
 import type { Attention, AttentionPage } from "../reader.ts";
 import { toObligation, toReceipt, type ObligationRow, type ReceiptRow } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
+import { readDue, readWorkers } from "./reader-work.ts";
 import { obligationColumns, receiptColumns } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -32,7 +33,7 @@ const isOpen =
 const isLate = "(r.deadline_at IS NOT NULL AND r.deadline_at <= ?1 AND r.outcome IN ('held', 'parked'))";
 const isOverdue = "(r.due_at IS NOT NULL AND r.due_at <= ?2)";
 
-/** An event this long past its due time is the operator's to look at. */
+/** What is this long past its due time is the operator's to look at. */
 const overdueMs = 3_600_000;
 
 // Index counterfoil_receipts_attention.
@@ -68,7 +69,7 @@ const mismatchedReceipts = sql(
 /** One page, from each list as many as there is room for. */
 export function readAttention(handle: ReadHandle, { after, limit }: AttentionPage): Attention[] {
   const from = readCursor(after);
-  const [destinations = [], obligations = [], open = [], late = [], overdue = [], mismatched = []] = from;
+  const [destinations = [], obligations = [], open = [], late = [], overdue = [], mismatched = [], effects = []] = from;
   const now = handle.stamp().wallMs;
   const receipts = (definition: Sql, key: Key, keyOf: (row: FoundReceipt) => Key): Found[] =>
     (handle.statement(definition).all(now, now - overdueMs, ...key, limit) as unknown as FoundReceipt[]).map((row) => ({
@@ -88,6 +89,7 @@ export function readAttention(handle: ReadHandle, { after, limit }: AttentionPag
     receipts(lateReceipts, late, ({ deadline_at, id }) => [deadline_at ?? 0, id]),
     receipts(overdueReceipts, overdue, ({ due_at, id }) => [due_at ?? 0, id]),
     receipts(mismatchedReceipts, mismatched, ({ id }) => [id]),
+    untaken({ due: readDue(handle), workers: readWorkers(handle) }, { since: now - overdueMs, after: effects }),
   ];
   return takeInTurn(lists, { from, limit });
 }

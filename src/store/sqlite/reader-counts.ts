@@ -1,6 +1,7 @@
 /** Totals. */
 import type { Counts } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
+import { readDue, readWorkers } from "./reader-work.ts";
 import { sql, type Sql } from "./statements.ts";
 
 // Counting a whole table walks the pages of its narrowest index without reading an entry; what is left
@@ -53,6 +54,8 @@ export function readCounts(handle: ReadHandle): Counts {
     refusals: byName(countRefusals),
     oldestOwedAt: oldest.at,
     pausedDestinations: pausedDestinations(handle),
+    due: readDue(handle),
+    workers: readWorkers(handle),
     now: handle.stamp().wallMs,
   };
 }

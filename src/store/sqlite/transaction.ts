@@ -14,6 +14,7 @@ import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
 import type { Scopes } from "./scopes.ts";
 import type { UserStatement } from "./statements.ts";
+import { clampDue, seeWorker } from "./upkeep.ts";
 import { bindValues, readRows } from "./values.ts";
 
 type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
@@ -163,6 +164,14 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async touch(): Promise<void> {
     this.#scopes.use(() => touch(this.#handle));
+  }
+
+  async seeWorker(sign: Contract.WorkerSign): Promise<void> {
+    this.#scopes.use(() => seeWorker(this.#handle, sign));
+  }
+
+  async clampDue(bounds: Contract.DueBounds): Promise<number> {
+    return this.#scopes.use(() => clampDue(this.#handle, bounds));
   }
 }
 

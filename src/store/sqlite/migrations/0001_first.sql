@@ -206,6 +206,14 @@ CREATE TABLE counterfoil_refusals (
   facts TEXT NOT NULL
 ) STRICT;
 
+-- Workers, as each tells of itself about once a minute; `effects` is a JSON list of names.
+CREATE TABLE counterfoil_workers (
+  name TEXT PRIMARY KEY,
+  effects TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+) STRICT;
+
 -- Sums that would otherwise need a scan.
 CREATE TABLE counterfoil_totals (
   name TEXT PRIMARY KEY,

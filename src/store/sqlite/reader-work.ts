@@ -1,0 +1,75 @@
+/** What is due, and who is there to do it. */
+import type { Instant } from "../../domain/instant.ts";
+import type { DueWork, SeenWorker } from "../reader.ts";
+import type { ReadHandle } from "./handle.ts";
+import { type Sql, sql } from "./statements.ts";
+
+/** One seek for each lane, in the partial index of those that call or of those that run hooks; see claims. */
+function laneStatement(calls: boolean): Sql {
+  return sql(
+    calls ? "read.lane" : "read.lane.hooks",
+    `SELECT effect, destination, due_at${calls ? ", (SELECT paused_reason FROM counterfoil_destinations AS d WHERE d.destination = o.destination) AS paused" : ", NULL AS paused"}
+     FROM counterfoil_obligations AS o
+     WHERE due_at IS NOT NULL AND state ${calls ? "<>" : "="} 'settling'
+       AND (effect, destination, due_at) > (?, ?, ${Number.MAX_SAFE_INTEGER})
+     ORDER BY effect, destination, due_at LIMIT 1`,
+  );
+}
+
+const lanes = [laneStatement(true), laneStatement(false)] as const;
+
+// The first entry of index counterfoil_receipts_due.
+const dueEvents = sql(
+  "read.due-events",
+  "SELECT min(due_at) AS due_at FROM counterfoil_receipts WHERE due_at IS NOT NULL",
+);
+
+interface LaneRow {
+  readonly effect: string;
+  readonly destination: string;
+  readonly due_at: number;
+  readonly paused: string | null;
+}
+
+/** The oldest due obligation of each effect, and the oldest due event. */
+export function readDue(handle: ReadHandle): DueWork[] {
+  const now = handle.stamp().wallMs;
+  const oldest = new Map<string, Instant>();
+  for (const lane of lanes) {
+    const next = handle.statement(lane);
+    let at = { effect: "", destination: "" };
+    for (;;) {
+      const row = next.get(at.effect, at.destination) as unknown as LaneRow | undefined;
+      if (!row) break;
+      at = row;
+      if (row.due_at > now || row.paused !== null) continue;
+      oldest.set(row.effect, Math.min(row.due_at, oldest.get(row.effect) ?? row.due_at));
+    }
+  }
+  const { due_at: event } = handle.statement(dueEvents).get() as { readonly due_at: number | null };
+  const events = event !== null && event <= now ? [{ effect: null, at: event }] : [];
+  return [...events, ...[...oldest].map(([effect, at]) => ({ effect, at }))];
+}
+
+const selectWorkers = sql(
+  "read.workers",
+  "SELECT name, effects, started_at, seen_at FROM counterfoil_workers ORDER BY seen_at DESC, name",
+);
+
+interface WorkerRow {
+  readonly name: string;
+  readonly effects: string;
+  readonly started_at: number;
+  readonly seen_at: number;
+}
+
+/** Workers as they told of themselves, the last first. */
+export function readWorkers(handle: ReadHandle): SeenWorker[] {
+  return handle
+    .statement(selectWorkers)
+    .all()
+    .map((row) => {
+      const { name, effects, started_at: startedAt, seen_at: seenAt } = row as unknown as WorkerRow;
+      return { name, effects: JSON.parse(effects) as string[], startedAt, seenAt };
+    });
+}

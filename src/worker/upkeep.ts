@@ -1,0 +1,51 @@
+/**
+ * What a worker does once in a lease's time: says that it is here, and which effects it takes, so that
+ * work which nobody takes can be told from work that waits; and brings back due times which a wall clock
+ * that was ahead for a while put out of everybody's reach.
+ */
+import { policyOf } from "../outbox/effect-policy.ts";
+import type { DueBounds } from "../store/store.ts";
+import type { Runtime } from "../work/runtime.ts";
+import { transact } from "../work/transact.ts";
+
+/** A worker that nobody has seen for a day is forgotten. */
+const forgetMs = 86_400_000;
+
+/** The longest that a parked event's delay grows to, to which chance adds a quarter. */
+const parkedMaxMs = 3_600_000;
+
+export class Upkeep {
+  readonly #runtime: Runtime;
+  readonly #worker: string;
+  #nextAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(runtime: Runtime, worker: string) {
+    this.#runtime = runtime;
+    this.#worker = worker;
+  }
+
+  /** Does it when its time has come; asked more often, so that its loop is seen to be alive. */
+  async run(): Promise<boolean> {
+    const { clock, limits, effects } = this.#runtime;
+    if (clock.monotonicMs() < this.#nextAtMs) return false;
+    await transact(this.#runtime, async (tx) => {
+      await tx.seeWorker({ name: this.#worker, effects: [...effects.keys()], forgetMs });
+      await tx.clampDue(dueBounds(this.#runtime));
+    });
+    this.#nextAtMs = clock.monotonicMs() + limits.leaseMs;
+    return false;
+  }
+}
+
+/** The longest delays that the schedules of the two halves can have meant. */
+export function dueBounds({ effects, limits }: Pick<Runtime, "effects" | "limits">): DueBounds {
+  const { heldMaxMs, parkedRetryMs, parkedDeadlineMs, retryMaxMs, retryAfterMaxMs } = limits;
+  return {
+    receiptsMs: Math.max(heldMaxMs, Math.ceil(1.25 * Math.max(parkedRetryMs, parkedMaxMs))),
+    deadlinesMs: parkedDeadlineMs,
+    obligations: [...effects].map(([effect, definition]) => {
+      const settleDelayMs = policyOf(definition, limits).lookup?.settleDelayMs ?? 0;
+      return { effect, withinMs: Math.max(retryMaxMs, retryAfterMaxMs, settleDelayMs) };
+    }),
+  };
+}
