@@ -1,12 +1,13 @@
 /** Reads of obligations, for operators. */
 import type { Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
+import { pageOf, whereSet, type Condition } from "../page.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { toAttempt, toObligation, toRequest, type AttemptRow, type ObligationRow, type RequestRow } from "../rows.ts";
 import { deciding } from "./answers.ts";
 import type { ReadHandle } from "./handle.ts";
 import { liveLease } from "./moves.ts";
-import { pageOf, whereSet, type Condition } from "./page.ts";
+import { ownedPage } from "./reader-owned.ts";
 import { auditOf } from "./reader-records.ts";
 import { obligationColumns, requestColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -20,24 +21,38 @@ const byKeyPrefix = `WITH RECURSIVE tenants (tenant) AS (
       FROM tenants AS here WHERE here.tenant IS NOT NULL)
   SELECT ${obligationColumns} FROM tenants AS t CROSS JOIN counterfoil_obligations AS o ON o.tenant = t.tenant`;
 
-/** A page of obligations, newest first. The plus keeps SQLite from sorting all obligations of a tenant. */
+/** A page of obligations, newest first. */
 export function listObligations(handle: ReadHandle, filter: ObligationFilter, page: Page): Obligation[] {
-  const { tenant, state, effect, keyPrefix } = filter;
+  return listed(handle, filter, page).map((row) => toObligation(row as unknown as ObligationRow));
+}
+
+function listed(
+  handle: ReadHandle,
+  { tenant, state, effect, keyPrefix }: ObligationFilter,
+  page: Page,
+): readonly Record<string, unknown>[] {
+  const table = "counterfoil_obligations";
+  if (tenant !== undefined && keyPrefix === undefined && (state === undefined || state === "done")) {
+    const index = "sqlite_autoindex_counterfoil_obligations_1";
+    const owner = { column: "tenant", value: tenant };
+    const where = [...whereSet("+o.state = ?", state), ...whereSet("o.effect = ?", effect)];
+    return ownedPage(handle, page, { columns: obligationColumns, table, alias: "o", index, owner, where });
+  }
   // The second half lets the partial index on what is not done serve; done ones are most rows anyway.
   const byState = state === "done" ? "+o.state = ?" : "o.state = ? AND o.state <> 'done'";
   const byKey = keyPrefix !== undefined;
   const { text, values } = pageOf(page, {
-    from: byKey ? byKeyPrefix : `SELECT ${obligationColumns} FROM counterfoil_obligations AS o`,
+    from: byKey ? byKeyPrefix : `SELECT ${obligationColumns} FROM ${table} AS o`,
     id: "o.id",
     where: [
       ...(byKey ? [startsWith(keyPrefix)] : []),
+      // The plus keeps SQLite from sorting all obligations of a tenant.
       ...whereSet("+o.tenant = ?", tenant),
       ...whereSet(byKey ? "+o.state = ?" : byState, state),
       ...whereSet("o.effect = ?", effect),
     ],
   });
-  const rows = handle.database.prepare(text).all(...values);
-  return rows.map((row) => toObligation(row as unknown as ObligationRow));
+  return handle.database.prepare(text).all(...values);
 }
 
 /** A range of keys, which an index serves; no byte of UTF-8 text sorts after the last code point. */

@@ -1,27 +1,43 @@
 /** Reads of receipts, for operators. */
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 import { auditTarget } from "../audit-target.ts";
+import { pageOf, whereSet } from "../page.ts";
 import type { Page, ReceiptDetail, ReceiptFilter, RecordedDelivery } from "../reader.ts";
 import { toObligation, toPayload, toReceipt, type ObligationRow, type PayloadRow, type ReceiptRow } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
-import { pageOf, whereSet } from "./page.ts";
+import { ownedPage } from "./reader-owned.ts";
 import { auditOf } from "./reader-records.ts";
 import { obligationColumns, receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
-/** A page of receipts, newest first. The plus keeps SQLite from sorting all receipts of a connection. */
+/** A page of receipts, newest first. */
 export function listReceipts(handle: ReadHandle, filter: ReceiptFilter, page: Page): Receipt[] {
-  const { connection, outcome, eventId } = filter;
+  const { eventId } = filter;
   if (eventId !== undefined) return byEventId(handle, { ...filter, eventId }, page);
-  // The second half lets the partial index on the rarer outcomes serve; applied ones are most rows anyway.
+  return listed(handle, filter, page).map((row) => toReceipt(row as unknown as ReceiptRow));
+}
+
+function listed(
+  handle: ReadHandle,
+  { connection, outcome }: ReceiptFilter,
+  page: Page,
+): readonly Record<string, unknown>[] {
+  const table = "counterfoil_receipts";
+  if (connection !== undefined && (outcome === undefined || outcome === "applied")) {
+    const index = "sqlite_autoindex_counterfoil_receipts_1";
+    const owner = { column: "connection", value: connection };
+    const where = whereSet("r.outcome = ?", outcome);
+    return ownedPage(handle, page, { columns: receiptColumns, table, alias: "r", index, owner, where });
+  }
+  // The second half lets the partial index on the rarer outcomes serve; the plus keeps SQLite from
+  // sorting all receipts of a connection instead.
   const byOutcome = outcome === "applied" ? "r.outcome = ?" : "r.outcome = ? AND r.outcome <> 'applied'";
   const { text, values } = pageOf(page, {
-    from: `SELECT ${receiptColumns} FROM counterfoil_receipts AS r`,
+    from: `SELECT ${receiptColumns} FROM ${table} AS r`,
     id: "r.id",
     where: [...whereSet("+r.connection = ?", connection), ...whereSet(byOutcome, outcome)],
   });
-  const rows = handle.database.prepare(text).all(...values);
-  return rows.map((row) => toReceipt(row as unknown as ReceiptRow));
+  return handle.database.prepare(text).all(...values);
 }
 
 // One seek in the unique index for each account of each connection. A bound on all three columns, the

@@ -1,8 +1,8 @@
-import type { Page } from "../reader.ts";
+import type { Page } from "./reader.ts";
 
 type Value = string | number;
 
-/** A part of a WHERE clause, with its values. */
+/** A part of a WHERE clause, with its values, each `?` in the text. */
 export interface Condition {
   readonly text: string;
   readonly values: readonly Value[];
