@@ -147,7 +147,7 @@ export class Dispatcher {
     this.#isolating = true;
   }
 
-  async #claim(tx: StoreTx, ending: readonly Lane[]): Promise<Claimed> {
+  async #claim(tx: StoreTx, ending: readonly SharedLane[]): Promise<Claimed> {
     const { limits } = this.#runtime;
     const due = await tx.dueLanes();
     const claimable = this.#lanes.claimable(due);
@@ -245,10 +245,12 @@ function isSame(left: Lane, right: Lane): boolean {
   return left.effect === right.effect && left.destination === right.destination && left.calls === right.calls;
 }
 
-/** The lanes of those whose slots the transaction frees. */
-function ending(batch: readonly Finished[], settled: readonly Settled[]): readonly Lane[] {
-  return batch.flatMap(({ claim }, index) => {
-    const written = settled[index];
-    return written?.moved && written.step.keepLease ? [] : [laneOf(claim)];
+/** How many slots of each lane the transaction frees. */
+function ending(batch: readonly Finished[], settled: readonly Settled[]): readonly SharedLane[] {
+  const ended = batch.filter((_, index) => !(settled[index]?.moved && settled[index].step.keepLease));
+  const byLane = Map.groupBy(ended, ({ claim: { obligation, kind } }) => {
+    const { effect, destination } = obligation;
+    return `${effect} ${destination} ${kind === "settle" ? "hooks" : "calls"}`;
   });
+  return [...byLane.values()].map((group) => ({ ...laneOf((group[0] as Finished).claim), limit: group.length }));
 }

@@ -15,8 +15,18 @@ export interface EffectPolicy {
   readonly attemptsMax: number;
 }
 
-/** Reads the policy of an effect. */
+const policies = new WeakMap<EffectDefinition, { readonly limits: Limits; readonly policy: EffectPolicy }>();
+
+/** Reads the policy of an effect; read once, since it is asked for at each step. */
 export function policyOf(definition: EffectDefinition, limits: Limits): EffectPolicy {
+  const known = policies.get(definition);
+  if (known?.limits === limits) return known.policy;
+  const policy = readPolicy(definition, limits);
+  policies.set(definition, { limits, policy });
+  return policy;
+}
+
+function readPolicy(definition: EffectDefinition, limits: Limits): EffectPolicy {
   const lifetimeMs = keyLifetimeMs(definition);
   const { lookup } = definition;
   // A call that may last longer than usual needs the margin that such a call needs.

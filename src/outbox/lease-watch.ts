@@ -32,13 +32,14 @@ export class HeldLease implements Lease {
   readonly #clock: Clock;
   readonly #taken: Mark;
   readonly #abort = new AbortController();
-  #untilMs = 0;
-  #cancelTimer: () => void = () => undefined;
+  /** The local end. */
+  untilMs: number;
 
-  constructor(claim: Claim, taken: Mark, clock: Clock) {
+  constructor(claim: Claim, { taken, untilMs, clock }: { taken: Mark; untilMs: number; clock: Clock }) {
     this.claim = claim;
     this.#taken = taken;
     this.#clock = clock;
+    this.untilMs = untilMs;
   }
 
   get signal(): AbortSignal {
@@ -46,33 +47,23 @@ export class HeldLease implements Lease {
   }
 
   get live(): boolean {
-    return !this.signal.aborted && this.#clock.monotonicMs() < this.#untilMs;
+    return !this.signal.aborted && this.#clock.monotonicMs() < this.untilMs;
   }
 
   elapsedMs(): number {
     return Math.max(this.#clock.wallMs() - this.#taken.wallMs, this.#clock.monotonicMs() - this.#taken.monotonicMs);
   }
 
-  /** Sets the local end; `ended` is called there unless it was moved on or dropped before. */
-  extend(untilMs: number, ended: () => void): void {
-    this.#cancelTimer();
-    this.#untilMs = untilMs;
-    this.#cancelTimer = this.#clock.timer(untilMs - this.#clock.monotonicMs(), ended);
-  }
-
   abort(): void {
-    this.drop();
     this.#abort.abort();
-  }
-
-  drop(): void {
-    this.#cancelTimer();
   }
 }
 
 export class LeaseWatch {
   readonly #runtime: Runtime;
   readonly #held: Set<HeldLease> = new Set();
+  /** Leases are many and their ends alike: one timer, at the earliest end there was when it was set, serves all. */
+  #timed = false;
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
@@ -86,15 +77,15 @@ export class LeaseWatch {
 
   /** Watches the lease of a claim whose transaction began after `taken`. */
   take(claim: Claim, taken: Mark): HeldLease {
-    const lease = new HeldLease(claim, taken, this.#runtime.clock);
+    const { clock } = this.#runtime;
+    const lease = new HeldLease(claim, { taken, untilMs: this.#endAfter(taken), clock });
     this.#held.add(lease);
-    this.#extend(lease, taken);
+    this.#watch();
     return lease;
   }
 
   /** Ends the watch; the obligation has been moved, or is left to its lease. */
   drop(lease: HeldLease): void {
-    lease.drop();
     this.#held.delete(lease);
   }
 
@@ -108,7 +99,7 @@ export class LeaseWatch {
     for (const [index, lease] of held.entries()) {
       // One that was settled meanwhile has no lease to renew.
       if (!this.#held.has(lease)) continue;
-      if (renewed[index]) this.#extend(lease, from);
+      if (renewed[index]) lease.untilMs = this.#endAfter(from);
       else this.#lose(lease);
     }
   }
@@ -118,9 +109,23 @@ export class LeaseWatch {
     for (const lease of this.#held) lease.abort();
   }
 
-  #extend(lease: HeldLease, from: Mark): void {
+  #endAfter({ monotonicMs }: Mark): number {
     const { leaseMs, leaseMarginMs } = this.#runtime.limits;
-    lease.extend(from.monotonicMs + leaseMs - leaseMarginMs, () => this.#lose(lease));
+    return monotonicMs + leaseMs - leaseMarginMs;
+  }
+
+  #watch(): void {
+    if (this.#timed) return;
+    const live = [...this.#held].filter(({ signal }) => !signal.aborted);
+    if (live.length === 0) return;
+    this.#timed = true;
+    const { clock } = this.#runtime;
+    const earliestMs = Math.min(...live.map(({ untilMs }) => untilMs));
+    clock.timer(earliestMs - clock.monotonicMs(), () => {
+      this.#timed = false;
+      for (const lease of this.#held) if (!lease.live) this.#lose(lease);
+      this.#watch();
+    });
   }
 
   #lose(lease: HeldLease): void {

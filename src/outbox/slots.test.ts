@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Lane } from "../store/store.ts";
-import { Slots } from "./slots.ts";
+import { type SharedLane, Slots } from "./slots.ts";
 
 const limits = { callsMax: 8, claimMax: 64, perDestination: 4, perLane: () => 4 };
 
@@ -12,7 +12,7 @@ function lanes(...names: readonly string[]): Lane[] {
   });
 }
 
-function shared(slots: Slots, due: readonly Lane[], ending?: readonly Lane[]): Readonly<Record<string, number>> {
+function shared(slots: Slots, due: readonly Lane[], ending?: readonly SharedLane[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     slots.share(due, ending).map(({ effect, destination, limit }) => [`${effect} ${destination}`, limit]),
   );
@@ -42,7 +42,7 @@ describe("what is free", () => {
     const [lane] = lanes("ship a") as [Lane];
     for (let n = 0; n < 4; n += 1) slots.take(lane);
     expect(shared(slots, [lane])).toEqual({});
-    expect(shared(slots, [lane], [lane, lane])).toEqual({ "ship a": 2 });
+    expect(shared(slots, [lane], [{ ...lane, limit: 2 }])).toEqual({ "ship a": 2 });
     expect(slots.busy).toBe(4);
     expect(shared(slots, [lane])).toEqual({});
     slots.free(lane);

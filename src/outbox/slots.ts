@@ -41,15 +41,15 @@ export class Slots {
 
   /**
    * Shares what is free among lanes that have something due. Lanes take turns at being served first, and
-   * each gets an equal part before any gets more. `ending` names slots that the same transaction frees.
+   * each gets an equal part before any gets more. `ending` says how many slots the same transaction frees.
    */
-  share(lanes: readonly Lane[], ending: readonly Lane[] = []): readonly SharedLane[] {
-    for (const lane of ending) this.free(lane);
+  share(lanes: readonly Lane[], ending: readonly SharedLane[] = []): readonly SharedLane[] {
+    for (const lane of ending) this.#count(lane, -lane.limit);
     try {
       return this.#share(lanes);
     } finally {
       // Only for the sum: a slot is truly free once its end is committed.
-      for (const lane of ending) this.take(lane);
+      for (const lane of ending) this.#count(lane, lane.limit);
     }
   }
 
@@ -93,7 +93,7 @@ export class Slots {
     return [...lanes.slice(this.#turn), ...lanes.slice(0, this.#turn)];
   }
 
-  #count(lane: Lane, by: 1 | -1): void {
+  #count(lane: Lane, by: number): void {
     this.#busy += by;
     add(this.#lanes, nameOf(lane), by);
     add(this.#places, placeOf(lane), by);
