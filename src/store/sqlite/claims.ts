@@ -29,6 +29,7 @@ function dueStatements(calls: boolean): { readonly nextLane: Sql; readonly inLan
        JOIN counterfoil_requests AS q ON q.obligation_id = o.id
        WHERE ${due} AND effect = ? AND destination = ? AND due_at <= ?
        ORDER BY due_at, o.id LIMIT ?`,
+      { arrays: true },
     ),
   };
 }
@@ -85,7 +86,7 @@ export function claimObligations(handle: Handle, { lanes, worker, leaseMs }: Cla
     if (isPaused(handle, lane)) return [];
     const due = handle.statement(lane.calls ? calling.inLane : hooks.inLane);
     const rows = due.all(lane.effect, lane.destination, handle.stamp.wallMs, limit);
-    return rows.map((row) => claimRow(handle, row as unknown as ClaimRow, { worker, leaseMs }));
+    return rows.map((values) => claimRow(handle, toClaimRow(values as unknown as ClaimValues), { worker, leaseMs }));
   });
 }
 
@@ -102,7 +103,6 @@ function claimRow(handle: Handle, row: ClaimRow, lease: { readonly worker: strin
   // A first claim has nothing before it that could have learned an answer.
   const late = fence > 1 && kind !== "settle" ? lateEvidence(handle, row.id) : undefined;
   return {
-    // Spread last: the driver's row is a dictionary, which is slow to copy.
     obligation: { ...toObligation(row), fence, state, dueAt: null, updatedAt: wallMs },
     kind,
     fence,
@@ -112,6 +112,56 @@ function claimRow(handle: Handle, row: ClaimRow, lease: { readonly worker: strin
     answer: kind === "settle" ? deciding(handle, row.id) : (late ?? null),
     evidence: late !== undefined,
     claimedAt: handle.stamp,
+  };
+}
+
+/** A row's values, in the order of the columns that the statement names. */
+type ClaimValues = Values<
+  ClaimRow,
+  [
+    ...["id", "tenant", "operation_key", "effect", "destination", "connection", "account", "receipt_id", "state"],
+    ...["reached", "fence", "generation", "tries", "lookups", "crashes", "created_at", "updated_at", "due_at"],
+    ...["last_call_wall", "last_call_monotonic", "last_call_boot"],
+    ...["key_since_wall", "key_since_monotonic", "key_since_boot", "reason"],
+    ...["method", "url", "content_type", "body", "request_digest", "input"],
+  ]
+>;
+
+type Values<Row, Names extends readonly (keyof Row)[]> = { readonly [Place in keyof Names]: Row[Names[Place]] };
+
+function toClaimRow(values: ClaimValues): ClaimRow {
+  return {
+    id: values[0],
+    tenant: values[1],
+    operation_key: values[2],
+    effect: values[3],
+    destination: values[4],
+    connection: values[5],
+    account: values[6],
+    receipt_id: values[7],
+    state: values[8],
+    reached: values[9],
+    fence: values[10],
+    generation: values[11],
+    tries: values[12],
+    lookups: values[13],
+    crashes: values[14],
+    created_at: values[15],
+    updated_at: values[16],
+    due_at: values[17],
+    last_call_wall: values[18],
+    last_call_monotonic: values[19],
+    last_call_boot: values[20],
+    key_since_wall: values[21],
+    key_since_monotonic: values[22],
+    key_since_boot: values[23],
+    reason: values[24],
+    method: values[25],
+    url: values[26],
+    content_type: values[27],
+    body: values[28],
+    request_digest: values[29],
+    input: values[30],
   };
 }
 

@@ -8,11 +8,13 @@ import { StatementGuard } from "./statement-guard.ts";
 export interface Sql {
   readonly name: string;
   readonly text: string;
+  /** Rows come as arrays of values: the driver's objects are dictionaries, slow to make and to read. */
+  readonly arrays: boolean;
 }
 
 /** Names a statement once, at module level; its identity is the key of its prepared form. */
-export function sql(name: string, text: string): Sql {
-  return { name, text };
+export function sql(name: string, text: string, { arrays = false }: { readonly arrays?: boolean } = {}): Sql {
+  return { name, text, arrays };
 }
 
 export type Value = null | number | bigint | string | Uint8Array;
@@ -50,7 +52,9 @@ export class Statements {
   own(definition: Sql): Prepared {
     const known = this.#own.get(definition);
     if (known) return known;
-    const statement = this.#database.prepare(definition.text) as Prepared;
+    const driven = this.#database.prepare(definition.text);
+    driven.setReturnArrays(definition.arrays);
+    const statement = driven as Prepared;
     const prepared = this.#probe ? probed(statement, { name: definition.name, probe: this.#probe }) : statement;
     this.#own.set(definition, prepared);
     return prepared;
