@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { siblingModule } from "../../domain/sibling-module.ts";
 
@@ -20,12 +19,9 @@ export class LogCopier {
   async copy(): Promise<void> {
     this.#isCopying = true;
     try {
-      const thread = (this.#thread ??= started());
-      thread.postMessage(this.#path);
-      await once(thread, "message");
+      await copied((this.#thread ??= this.#started()), this.#path);
     } catch {
-      // A thread that cannot run is tried anew next time; until then the log is copied between commits.
-      this.#thread = undefined;
+      // A thread that cannot be started is tried anew next time; until then the log is copied between commits.
     } finally {
       this.#isCopying = false;
     }
@@ -33,15 +29,30 @@ export class LogCopier {
 
   /** Ends the thread; a copy under way ends with it. */
   async stop(): Promise<void> {
-    const thread = this.#thread;
-    this.#thread = undefined;
-    await thread?.terminate();
+    await this.#thread?.terminate();
+  }
+
+  #started(): Worker {
+    const thread = new Worker(siblingModule(import.meta.url, "copy-thread"), { name: "counterfoil-log" });
+    // Its end follows, after which the next copy starts another one.
+    thread.on("error", () => undefined);
+    thread.once("exit", () => {
+      if (this.#thread === thread) this.#thread = undefined;
+    });
+    // Waiting for the next copy keeps no process alive.
+    thread.unref();
+    return thread;
   }
 }
 
-function started(): Worker {
-  const thread = new Worker(siblingModule(import.meta.url, "copy-thread"), { name: "counterfoil-log" });
-  // Waiting for the next copy keeps no process alive.
-  thread.unref();
-  return thread;
+/** Resolves when the thread has copied, or is gone: one that is ended says nothing any more. */
+function copied(thread: Worker, path: string): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      thread.off("message", end).off("exit", end);
+      resolve();
+    };
+    thread.on("message", end).on("exit", end);
+    thread.postMessage(path);
+  });
 }
