@@ -19,8 +19,8 @@ interface ProjectEvent {
 
 test("duplicate, stale, isolated and failed deliveries", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(projectsApp(path, secrets)));
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(projectsApp(address, secrets)));
   await createTables(app);
   const apply = ({ connection, id, project, version, status }: ProjectEvent) =>
     app.receive(
@@ -57,8 +57,8 @@ test("duplicate, stale, isolated and failed deliveries", async () => {
 
 test("a state that does not fit is quarantined with its bytes, and nothing is applied", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(projectsApp(path, secrets)));
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(projectsApp(address, secrets)));
   await createTables(app);
   const delivery = signDelivery(tracker.rules, secrets["tracker-team-a"], {
     body: Buffer.from(

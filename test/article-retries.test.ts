@@ -32,11 +32,11 @@ async function counts(
 describe("one payment, one order, one shipment", () => {
   test("an injected failure leaves receipt, order and obligation unchanged", async () => {
     const stack = scope();
-    const { path } = stack.use(temporaryDatabase());
+    const { address } = stack.use(await temporaryDatabase());
     let fail = true;
     const { app } = stack.use(
       await openApp(
-        orderApp(path, {
+        orderApp(address, {
           beforeOwe: () => {
             if (fail) throw new Error("injected before the shipment is owed");
           },
@@ -53,11 +53,11 @@ describe("one payment, one order, one shipment", () => {
 
   test("16 processes with one event produce one receipt and one obligation", async () => {
     const stack = scope();
-    const { path } = stack.use(temporaryDatabase());
-    const { app } = stack.use(await openApp(orderApp(path)));
+    const { address } = stack.use(await temporaryDatabase());
+    const { app } = stack.use(await openApp(orderApp(address)));
     await placeOrders(app, "order-1");
     const file = new URL("./children/receive.ts", import.meta.url);
-    const children = Array.from({ length: 16 }, () => stack.use(startProcess(file, { arguments: [path] })));
+    const children = Array.from({ length: 16 }, () => stack.use(startProcess(file, { arguments: [address] })));
     const answers = await Promise.all(children.map((child) => child.ask("receive", "evt-17")));
     const firsts = answers.filter((answer) => !(answer as { duplicate: boolean }).duplicate);
     expect(firsts).toEqual([{ outcome: "applied", duplicate: false }]);
@@ -66,8 +66,8 @@ describe("one payment, one order, one shipment", () => {
 
   test("a distinct event for the paid order creates no second obligation", async () => {
     const stack = scope();
-    const { path } = stack.use(temporaryDatabase());
-    const { app } = stack.use(await openApp(orderApp(path)));
+    const { address } = stack.use(await temporaryDatabase());
+    const { app } = stack.use(await openApp(orderApp(address)));
     await placeOrders(app, "order-1");
     await app.receive("stripe", payment("evt-17"));
     expect(await app.receive("stripe", payment("evt-18"))).toMatchObject({
@@ -79,10 +79,10 @@ describe("one payment, one order, one shipment", () => {
 
   test("a lost acknowledgment is retried without a second effect", async () => {
     const stack = scope();
-    const { path } = stack.use(temporaryDatabase());
+    const { address } = stack.use(await temporaryDatabase());
     const carrier = stack.use(await startFakeProvider());
     const { app } = stack.use(
-      await openApp(orderApp(path, { carrier: carrier.url, limits: { retryFirstMs: 10, pollMs: 50 } })),
+      await openApp(orderApp(address, { carrier: carrier.url, limits: { retryFirstMs: 10, pollMs: 50 } })),
     );
     await placeOrders(app, "order-1");
     await app.receive("stripe", payment("evt-17"));
@@ -95,8 +95,8 @@ describe("one payment, one order, one shipment", () => {
 
   test("deleted receipts let the event in again, and the order's own state prevents a second obligation", async () => {
     const stack = scope();
-    const { path } = stack.use(temporaryDatabase());
-    const { app } = stack.use(await openApp(orderApp(path)));
+    const { address } = stack.use(await temporaryDatabase());
+    const { app } = stack.use(await openApp(orderApp(address)));
     await placeOrders(app, "order-1");
     await app.receive("stripe", payment("evt-17"));
     await rows(app, "DELETE FROM counterfoil_receipts");

@@ -11,7 +11,7 @@ let secrets: Readonly<Record<"stripe" | "marketplace", string>>;
 
 beforeEach(async () => {
   stack = new AsyncDisposableStack();
-  process.env["SHOP_DATA"] = stack.use(temporaryDatabase()).folder;
+  process.env["SHOP_DATA"] = stack.use(await temporaryDatabase()).folder;
   const { dataFolder } = await import("../examples/shop/data-folder.ts");
   ({ secrets } = dataFolder());
   const { shopApp } = await import("../examples/shop/counterfoil.config.ts");

@@ -1,11 +1,10 @@
 /** An application from start to stop, and from stop to start. */
 import { execFile } from "node:child_process";
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { App } from "counterfoil";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { rawExchange } from "../../src/testing/raw-http.ts";
@@ -24,11 +23,12 @@ const refused = '503 {"error":"STORE_UNAVAILABLE"}';
 
 test("a stop answers 503 to what mounted hooks still get, ends what was taken, and ends although more comes", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path, { limits: { lockMs: 600_000, queueMs: 600_000 } })));
+  const database = stack.use(await temporaryDatabase());
+  const { app } = stack.use(
+    await openApp(orderApp(database.address, { limits: { lockMs: 600_000, queueMs: 600_000 } })),
+  );
   await placeOrders(app, "order-1");
-  using other = new DatabaseSync(path);
-  other.exec("BEGIN IMMEDIATE");
+  const lock = stack.use(await database.lock());
   let taken = "";
   void fetched(app, "evt-1").then((answer) => (taken = answer));
   const state = { stopped: false };
@@ -36,7 +36,7 @@ test("a stop answers 503 to what mounted hooks still get, ends what was taken, a
   await eventually(async () => (await fetched(app, "evt-2")) === refused);
   await expect(app.receive("stripe", payment("evt-3"))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   expect([taken, state.stopped]).toEqual(["", false]);
-  other.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   while (!state.stopped) {
     expect(await fetched(app, "evt-4")).toBe(refused);
     await setImmediate();
@@ -49,8 +49,8 @@ test("a stop answers 503 to what mounted hooks still get, ends what was taken, a
 test("a delivery that does not end holds a stop up no longer than the grace", async () => {
   const clock = new VirtualClock({ wallMs: Date.now() });
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path, { clock, limits: { graceMs: 5_000 } })));
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(address, { clock, limits: { graceMs: 5_000 } })));
   const stuck = new Request("http://localhost/hooks/stripe", {
     method: "POST",
     headers: payment("evt-1").headers,
@@ -69,10 +69,10 @@ test("a delivery that does not end holds a stop up no longer than the grace", as
 
 test("what was stopped uses nothing until it is started again, and then all of it works as before", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const { address } = stack.use(await temporaryDatabase());
   const carrier = await startFakeProvider();
   stack.defer(() => carrier.close());
-  const { app } = stack.use(await openApp(orderApp(path, { carrier: carrier.url })));
+  const { app } = stack.use(await openApp(orderApp(address, { carrier: carrier.url })));
   await placeOrders(app, "order-1", "order-2", "order-3");
   for (const round of [1, 2, 3]) {
     // The second time around several start it, the first of them while it still stops.
@@ -95,11 +95,10 @@ test("what was stopped uses nothing until it is started again, and then all of i
 });
 
 test("a worker that was started holds its process until it is stopped", async () => {
-  const { folder, path, [Symbol.dispose]: remove } = temporaryDatabase();
-  onTestFinished(() => remove());
+  await using database = await temporaryDatabase();
   const script = fileURLToPath(new URL("children/worker-alone.ts", import.meta.url));
-  const run = promisify(execFile)(process.execPath, ["--conditions=counterfoil-source", script, path], {
-    cwd: folder,
+  const run = promisify(execFile)(process.execPath, ["--conditions=counterfoil-source", script, database.address], {
+    cwd: database.folder,
     timeout: 60_000,
   });
   expect(JSON.parse((await run).stdout)).toEqual({ before: false, during: true });
@@ -126,13 +125,12 @@ test("health checks share one proof for a second, which a stop and a second end"
   await using hooks = await startHooks({ clock, limits: { lockMs: 50 } });
   const ready = async () => (await rawExchange(hooks.port, { method: "GET", path: "/health/ready" })).status;
   expect(await ready()).toBe(200);
-  using other = new DatabaseSync(hooks.path);
-  other.exec("BEGIN IMMEDIATE");
+  const lock = await hooks.database.lock();
   clock.advance(999);
   expect(await ready()).toBe(200);
   clock.advance(1);
   expect(await ready()).toBe(503);
-  other.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   // Trouble is not kept.
   expect(await ready()).toBe(200);
   const stopping = hooks.app.stop({ lameDuck: "5s" });

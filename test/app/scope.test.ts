@@ -4,12 +4,14 @@ import { connect, type ConnectOptions, defineApp } from "counterfoil";
 import { github, stripe } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
 import { onTestFinished, expect, test } from "vitest";
+import { storeAt } from "../support/engine.ts";
+import { ownDatabase } from "../support/own-database.ts";
 
 const secrets = ["a secret of these tests"];
 
 test("a transaction names a tenant, and a connection of that tenant", async () => {
   const app = defineApp({
-    store: sqlite(":memory:"),
+    store: storeAt((await ownDatabase()).address),
     connections: [connect("stripe", { provider: stripe, secrets, tenant: "acme", handlers: [] })],
     effects: [],
   });

@@ -92,7 +92,9 @@ test("many events of one resource at once, over three processes, end at the newe
   const server = await mirror();
   const file = new URL("../children/mirror.ts", import.meta.url);
   await using stack = new AsyncDisposableStack();
-  const children = Array.from({ length: 3 }, () => stack.use(startProcess(file, { arguments: [server.path] })));
+  const children = Array.from({ length: 3 }, () =>
+    stack.use(startProcess(file, { arguments: [server.database.address] })),
+  );
   for (let round = 0; round < 15; round += 1) {
     const answers = await Promise.all(
       children.map((child, n) =>

@@ -8,12 +8,12 @@ import { openApp, orderApp, payment, placeOrders, rows, temporaryDatabase } from
 
 test("fifty copies over four processes, round after round, leave one receipt, one move and one obligation", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path)));
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(address)));
   const orders = Array.from({ length: 6 }, (_, round) => `order-${round}`);
   await placeOrders(app, ...orders);
   const file = new URL("../children/receive.ts", import.meta.url);
-  const children = Array.from({ length: 4 }, () => stack.use(startProcess(file, { arguments: [path] })));
+  const children = Array.from({ length: 4 }, () => stack.use(startProcess(file, { arguments: [address] })));
   for (const order of orders) {
     const counts = [13, 13, 12, 12].map((count, n) => children[n]!.ask("copies", { order, count }));
     const told: Record<string, number> = {};

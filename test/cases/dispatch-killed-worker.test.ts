@@ -16,13 +16,13 @@ const orders = ["keyed", "keyless"].flatMap((kind) =>
 
 test("a worker killed with calls in every phase leaves none locked, and each is carried out once", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path: database } = stack.use(temporaryDatabase());
+  const { address } = stack.use(await temporaryDatabase());
   const carrier = stack.use(await startFakeProvider());
   carrier.failWhen(({ method, body }) => {
     if (method !== "POST" || body.includes("-answered-")) return undefined;
     return { when: body.includes("-working-") ? "before" : "after", kind: "hold" };
   });
-  const receiver = crashApp({ database, carrier: carrier.url });
+  const receiver = crashApp({ address, carrier: carrier.url });
   stack.defer(() => receiver.stop());
   await createOrders(receiver);
   for (const order of orders) {
@@ -31,7 +31,7 @@ test("a worker killed with calls in every phase leaves none locked, and each is 
   }
 
   const victim = stack.use(
-    startProcess(new URL("../children/life.ts", import.meta.url), { arguments: [database, carrier.url] }),
+    startProcess(new URL("../children/life.ts", import.meta.url), { arguments: [address, carrier.url] }),
   );
   victim.ask("work").catch(() => undefined);
   const { reader } = receiver.runtime.store;
@@ -43,7 +43,7 @@ test("a worker killed with calls in every phase leaves none locked, and each is 
   carrier.release();
   await eventually(() => carrier.counts().effects === orders.length);
   // A worker that starts right when the leases of the dead have ended.
-  const next = crashApp({ database, carrier: carrier.url, clock: clockAhead(60_000) });
+  const next = crashApp({ address, carrier: carrier.url, clock: clockAhead(60_000) });
   stack.defer(() => next.stop());
   await next.start({ roles: ["worker"] });
   await eventually(async () => (await reader.counts()).obligations.done === orders.length, { withinMs: 50_000 });

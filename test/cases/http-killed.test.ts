@@ -10,13 +10,13 @@ const child = new URL("../children/answer-and-die.ts", import.meta.url);
 
 test("killed the instant an answer is flushed, a receiver has kept all of it", { timeout: 300_000 }, async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path)));
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(address)));
   const orders = Array.from({ length: rounds }, (_, n) => `order-${n}`);
   await placeOrders(app, ...orders);
 
   const answerAndDie = async (order: string): Promise<number> => {
-    await using process = startProcess(child, { arguments: [path] });
+    await using process = startProcess(child, { arguments: [address] });
     const port = Number(await process.ask("listen"));
     const { status } = await rawExchange(port, rawRequest(payment(`evt-${order}`, order), {}));
     expect(await process.ended).toMatchObject({ signal: "SIGKILL" });

@@ -1,5 +1,4 @@
 /** More than can be taken: the excess is told so at once, nothing waits without an end, and all of it arrives in time. */
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { connect, defaults, defineApp, type Limits } from "counterfoil";
 import { github, standardWebhooks, stripe } from "counterfoil/providers";
@@ -16,8 +15,7 @@ test("deliveries beyond the bound get 503 at once, health goes on, and every eve
   const orders = Array.from({ length: 60 }, (_, n) => `order-${n + 2}`);
   await placeOrders(hooks.app, ...orders);
   // The store is busy for as long as another process has it.
-  using other = new DatabaseSync(hooks.path);
-  other.exec("BEGIN IMMEDIATE");
+  const lock = await hooks.database.lock();
   const answers: RawAnswer[] = [];
   const send = async (order: string): Promise<RawAnswer> => {
     const answer = await rawExchange(hooks.port, rawRequest(payment(`evt-${order}`, order), {}));
@@ -30,7 +28,7 @@ test("deliveries beyond the bound get 503 at once, health goes on, and every eve
     answers.map(() => [503, ["2"], '{"error":"OVERLOADED"}']),
   );
   expect(await rawExchange(hooks.port, { method: "GET", path: "/health/live" })).toMatchObject({ status: 200 });
-  other.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   let refused = (await Promise.all(first)).flatMap(({ status }, n) => (status === 503 ? [orders[n]!] : []));
   while (refused.length > 0) {
     const again = await Promise.all(refused.map(send));
@@ -43,8 +41,7 @@ test("deliveries beyond the bound get 503 at once, health goes on, and every eve
 
 test("a store that stays busy is answered 503 when the wait for it is over, with nothing kept", async () => {
   await using hooks = await startHooks({ limits: { lockMs: 100 } });
-  using other = new DatabaseSync(hooks.path);
-  other.exec("BEGIN IMMEDIATE");
+  const lock = await hooks.database.lock();
   const answer = await hooks.post(payment("evt-1"));
   expect([answer.status, headerValues(answer, "retry-after"), answer.body.toString()]).toEqual([
     503,
@@ -52,7 +49,7 @@ test("a store that stays busy is answered 503 when the wait for it is over, with
     '{"error":"STORE_BUSY"}',
   ]);
   expect(await hooks.post(payment("x"), { method: "GET", path: "/health/ready" })).toMatchObject({ status: 503 });
-  other.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   expect(await hooks.post(payment("evt-1"))).toMatchObject({ status: 200 });
   expect(await hooks.post(payment("x"), { method: "GET", path: "/health/ready" })).toMatchObject({ status: 200 });
 });
@@ -108,9 +105,8 @@ test("senders that drip into one connection turn nobody else away, and have no m
 });
 
 test("bodies that wait for their commit still count, until they are answered", async () => {
-  const { path, fetched, events } = await crowded({ lockMs: 600_000, queueMs: 600_000, bodyBytes: 1_500 });
-  using other = new DatabaseSync(path);
-  other.exec("BEGIN IMMEDIATE");
+  const { database, fetched, events } = await crowded({ lockMs: 600_000, queueMs: 600_000, bodyBytes: 1_500 });
+  const lock = await database.lock();
   const large = (id: string) => signedEvent(id, { pad: "x".repeat(1_300) });
   const send = (id: string): Promise<number> => {
     const { headers, body } = large(id);
@@ -122,7 +118,7 @@ test("bodies that wait for their commit still count, until they are answered", a
   await setImmediate();
   await eventually(async () => (await send("evt-c")) === 503);
   expect(events).toContainEqual({ kind: "delivery.refused", connection: "sender", code: "OVERLOADED", cause: null });
-  other.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   expect(await Promise.all(first)).toEqual([200, 200]);
   expect(await send("evt-c")).toBe(200);
 });

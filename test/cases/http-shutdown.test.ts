@@ -1,11 +1,11 @@
 /** A deployment under load: nobody who was acknowledged is forgotten, and nobody is cut off. */
 import { signDelivery, stripe } from "counterfoil/providers";
 import { expect, test } from "vitest";
-import { sqlite } from "../../src/store/sqlite/index.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { headerValues, openRaw, type RawConnection, requestBytes } from "../../src/testing/raw-http.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { openShop, type Shop } from "../cli/command.ts";
+import { storeAt } from "../support/engine.ts";
 import { rawRequest, startHooks } from "../support/hooks-server.ts";
 import { payment } from "../support/order-app.ts";
 
@@ -69,7 +69,7 @@ test("a signal under load resets no connection, and every event that was acknowl
   // Rejects where a connection was refused or reset.
   await running;
   expect(new Set(senders.answers.values())).toEqual(new Set([200]));
-  const store = sqlite(shop.env["SHOP_DATABASE"]!);
+  const store = storeAt(shop.env["SHOP_DATABASE"]!);
   await store.open();
   const { receipts } = await store.reader.counts();
   await store.close();

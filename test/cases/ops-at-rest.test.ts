@@ -1,31 +1,33 @@
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { startFakeProvider } from "../../src/testing/fake-provider.ts";
-import { openApp, orderApp, payment, placeOrders, secret, temporaryDatabase } from "../support/order-app.ts";
+import { ours, type TemporaryDatabase, temporaryDatabase } from "../support/engine.ts";
+import { openApp, orderApp, payment, placeOrders, secret } from "../support/order-app.ts";
 import { deliver } from "./deliver.ts";
 
 /** The tables whose purpose is to hold what events, requests and answers say. */
-const payloads = ["payloads", "mismatches", "requests", "answers", "snapshots"].map((name) => `counterfoil_${name}`);
+const payloads = ["payloads", "mismatches", "requests", "answers", "snapshots"].map(ours);
 
 const canary = (place: string): string => `canary-${place}`;
 
 /** Every row of a table as text, bytes included. */
-function dump(database: DatabaseSync, table: string): string {
-  const rows = database.prepare(`SELECT * FROM ${table}`).all();
-  return JSON.stringify(rows, (_, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value,
+async function dump({ run }: TemporaryDatabase, table: string): Promise<string> {
+  const rows = (await run(`SELECT * FROM ${table}`)).map((row) =>
+    Object.values(row).map((value) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value),
+    ),
   );
+  return JSON.stringify(rows);
 }
 
 test("in the database payloads stand in the tables for payloads only, and secrets nowhere", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const database = stack.use(await temporaryDatabase());
   const carrier = stack.use(await startFakeProvider());
   let fails = false;
   const beforeOwe = (): void => {
     if (fails) throw Object.assign(new RangeError(canary("handler-message")), { detail: canary("detail") });
   };
-  const { app } = stack.use(await openApp(orderApp(path, { carrier: carrier.url, beforeOwe })));
+  const { app } = stack.use(await openApp(orderApp(database.address, { carrier: carrier.url, beforeOwe })));
   await placeOrders(app, "order-1", "order-2");
   const address = canary("address");
   const answers = [await deliver(app, payment("evt-1", "order-1", { address }))];
@@ -55,13 +57,12 @@ test("in the database payloads stand in the tables for payloads only, and secret
   await app.drain();
   await operator.resolve({ receiptId: 3, choice: "keep", why: "seen" });
 
-  using database = new DatabaseSync(path);
-  const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'counterfoil%'");
-  const tables = names.all().map(({ name }) => String(name));
-  const found = tables.filter((table) => dump(database, table).includes("canary-"));
+  const tables = await database.ourTables();
+  const dumps = await Promise.all(tables.map((table) => dump(database, table)));
+  const found = tables.filter((_, index) => dumps[index]?.includes("canary-"));
   expect(found.filter((table) => !payloads.includes(table))).toEqual([]);
-  expect(found).toContain("counterfoil_payloads");
-  const all = tables.map((table) => dump(database, table)).join("");
+  expect(found).toContain(ours("payloads"));
+  const all = dumps.join("");
   for (const hidden of ["authorization", "custom", "forger", "handler-message", "detail"]) {
     expect(all).not.toContain(canary(hidden));
   }

@@ -5,8 +5,8 @@ import { deliver } from "./deliver.ts";
 
 test("a rule that refuses every event never tells the sender so, and a backfill changes nothing twice", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path)));
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(address)));
   const metrics = new Metrics();
   app.subscribe(metrics.emit);
   await placeOrders(app, "order-1");

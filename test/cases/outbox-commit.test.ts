@@ -1,10 +1,11 @@
 /** What is owed and what was committed are one: whatever undoes the one undoes the other. */
 import { type App, connect, defineApp, effect, type TelemetryEvent, type } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { payment, rows, secret, temporaryDatabase } from "../support/order-app.ts";
+import { storeAt } from "../support/engine.ts";
+import { payment, rows, secret } from "../support/order-app.ts";
+import { ownDatabase } from "../support/own-database.ts";
 import { deliver } from "./deliver.ts";
 
 /** How a handler ends after it has moved its order and owed the shipment. */
@@ -20,7 +21,7 @@ interface Shop {
 }
 
 async function openShop(): Promise<Shop> {
-  const database = temporaryDatabase();
+  const database = await ownDatabase();
   const clock = new VirtualClock({ wallMs: Date.now() });
   const events: TelemetryEvent[] = [];
   const ship = effect("ship/v1", {
@@ -40,17 +41,14 @@ async function openShop(): Promise<Shop> {
     if (ending === "breaks the commit") await tx.sql`INSERT INTO lines (order_id) VALUES ('nobody')`;
   });
   const app = defineApp({
-    store: sqlite(database.path, { clock }),
+    store: storeAt(database.address, { clock }),
     connections: [connect("stripe", { provider: stripe, secrets: [secret], tenant: "tenant-a", handlers: [paid] })],
     effects: [ship],
     telemetry: [(event) => void events.push(event)],
     testing: { clock },
   });
   const shop: Shop = { app, clock, events, failing: true };
-  onTestFinished(async () => {
-    await app.stop();
-    database[Symbol.dispose]();
-  });
+  onTestFinished(() => app.stop());
   await app.transaction({ tenant: "tenant-a" }, async ({ tx }) => {
     await tx.sql`CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT NOT NULL)`;
     await tx.sql`CREATE TABLE lines (order_id TEXT REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED)`;

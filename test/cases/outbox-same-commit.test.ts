@@ -1,14 +1,14 @@
 import { connect, defineApp, effect, type } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { expect, test } from "vitest";
 import { startFakeProvider } from "../../src/testing/fake-provider.ts";
-import { openApp, payment, secret, temporaryDatabase } from "../support/order-app.ts";
+import { storeAt, temporaryDatabase } from "../support/engine.ts";
+import { openApp, payment, secret } from "../support/order-app.ts";
 import { deliver } from "./deliver.ts";
 
 test("a request embeds the row as its own transaction leaves it, and every later change owes its own", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const { address } = stack.use(await temporaryDatabase());
   const carrier = stack.use(await startFakeProvider());
   const notify = effect("notify/v1", {
     input: type<{ plan: string; revision: number }>(),
@@ -26,7 +26,7 @@ test("a request embeds the row as its own transaction leaves it, and every later
   const { app } = stack.use(
     await openApp(
       defineApp({
-        store: sqlite(path),
+        store: storeAt(address),
         connections: [connect("stripe", { provider: stripe, secrets: [secret], tenant: "acme", handlers: [changed] })],
         effects: [notify],
       }),

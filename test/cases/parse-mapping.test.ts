@@ -22,7 +22,10 @@ const mended = sender.on("renewed", moved, async ({ event, tx }) => {
   await tx.sql`INSERT INTO renewals VALUES (${event.id}, ${new Date(period.end * 1_000)})`;
 });
 
-function renewals(handlers: Handlers, options: { path?: string; provider?: typeof sender } = {}): Promise<CaseServer> {
+function renewals(
+  handlers: Handlers,
+  options: { database?: CaseServer["database"]; provider?: typeof sender } = {},
+): Promise<CaseServer> {
   const { provider = sender, ...more } = options;
   const sending = connect("sender", { provider, secrets: [caseSecret], tenant: "acme", handlers });
   return startCase({ connections: [sending], tables, ...more });
@@ -63,7 +66,7 @@ describe("a field that moved, is missing, null or of another type", () => {
     expect(await operator.attention()).toHaveLength(4);
     await old.app.stop();
 
-    const server = await renewals([mended], { path: old.path });
+    const server = await renewals([mended], { database: old.database });
     expect(await applyAll(server)).toEqual([
       "It is applied already; reprocess runs its handler again",
       "It is applied now",
@@ -85,7 +88,7 @@ test("a body that only a mended preset can read becomes the event that it is, on
   expect(stored).toMatchObject({ status: 202, outcome: "quarantined", event: expect.stringMatching(/^unreadable:/) });
   await old.app.stop();
 
-  const server = await renewals([renewed], { path: old.path });
+  const server = await renewals([renewed], { database: old.database });
   // It comes again before anybody has looked at what was kept.
   expect(await server.post(late)).toMatchObject({ status: 200, outcome: "applied", event: "evt-2" });
   const said = await applyAll(server);
@@ -116,7 +119,7 @@ test("events of a type that nobody handles are acknowledged without an alarm, ke
   expect((await operator.status()).receipts).toEqual({ ignored: 150 });
   await old.app.stop();
 
-  const server = await renewals([renewed], { path: old.path });
+  const server = await renewals([renewed], { database: old.database });
   const { reader } = server.app.runtime.store;
   const ids = (await reader.receipts({ outcome: "ignored" }, { limit: 200 })).map(({ id }) => id);
   for (const receiptId of [...ids, ids[0]!]) await server.app.operator({ who: "ada" }).apply({ receiptId });

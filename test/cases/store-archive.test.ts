@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { signDelivery } from "../../src/providers/sample-delivery.ts";
 import { stripe } from "../../src/providers/stripe.ts";
@@ -30,8 +29,8 @@ test("two hundred payloads come back from a copy of the database byte for byte, 
   const seed = Math.floor(Math.random() * 2 ** 32);
   const random = seededRandom(seed);
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path)));
+  const database = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(database.address)));
   await placeOrders(app, "order-1");
   const sent = new Map<string, string>();
   const deliveries = Array.from({ length: 200 }, (_, n) => {
@@ -44,9 +43,7 @@ test("two hundred payloads come back from a copy of the database byte for byte, 
   const statuses = await Promise.all(deliveries.map(async (delivery) => (await deliver(app, delivery)).status));
   expect(new Set(statuses), `seed ${seed}`).toEqual(new Set([200]));
 
-  const copy = stack.use(temporaryDatabase()).path;
-  using database = new DatabaseSync(path);
-  database.prepare("VACUUM INTO ?").run(copy);
+  const copy = stack.use(await database.copy()).address;
   const { app: restored } = stack.use(await openApp(orderApp(copy)));
   const operator = restored.operator({ who: "ada" });
   const keyring = restored.connections.get("stripe")?.keyring;

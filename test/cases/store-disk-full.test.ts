@@ -42,7 +42,7 @@ async function deliverUntilFull(app: App, orders: readonly string[]) {
 test("a full disk is answered 503, holds the worker back, and loses nothing once there is room", async ({ skip }) => {
   if (process.platform !== "linux" || getuid?.() !== 0) return skip("mounting a small disk takes root on Linux");
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const { address: path } = stack.use(await temporaryDatabase());
   stack.use(smallDisk(path));
   const ballast = join(dirname(path), "ballast");
   const carrier = await startFakeProvider();

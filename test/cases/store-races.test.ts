@@ -8,13 +8,13 @@ import { deliver } from "./deliver.ts";
 /** An order whose handler loses its first races, as a statement of a database with many writers does. */
 async function openRacing(races: number) {
   const stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const { address } = stack.use(await temporaryDatabase());
   let runs = 0;
   const beforeOwe = (): void => {
     runs += 1;
     if (runs <= races) throw new CounterfoilError("RACE_LOST", "Cannot write: another transaction was first");
   };
-  const { app } = stack.use(await openApp(orderApp(path, { beforeOwe })));
+  const { app } = stack.use(await openApp(orderApp(address, { beforeOwe })));
   await placeOrders(app, "order-1");
   const status = async (): Promise<unknown> => (await rows(app, "SELECT status FROM orders"))[0]?.["status"];
   return { app, status, runs: () => runs, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -2,11 +2,12 @@
 import { createHmac } from "node:crypto";
 import { type App, connect, defineApp } from "counterfoil";
 import { signDelivery, type SignedDelivery } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { caseSecret, type CaseServer, sender, signedEvent, startCase } from "../support/case-server.ts";
+import { storeAt } from "../support/engine.ts";
+import { ownDatabase } from "../support/own-database.ts";
 
 function connection(...secrets: readonly (string | undefined)[]): ReturnType<typeof connect> {
   return connect("sender", { provider: sender, secrets, tenant: "acme", handlers: [] });
@@ -18,7 +19,11 @@ describe("a secret that is none", () => {
   const useless = ["", "   ", "undefined", "null", "changeme", "7 bytes", undefined];
 
   test.each(useless.map((secret) => [secret]))("%j stops a receiver, and lets an operator look", async (secret) => {
-    const app = defineApp({ store: sqlite(":memory:"), connections: [connection(secret)], effects: [] });
+    const app = defineApp({
+      store: storeAt((await ownDatabase()).address),
+      connections: [connection(secret)],
+      effects: [],
+    });
     onTestFinished(() => app.stop());
     const problem = { code: "CONFIG_INVALID", message: expect.stringMatching(/^Cannot serve connection "sender": /) };
     await expect(app.start()).rejects.toMatchObject(problem);
@@ -31,7 +36,7 @@ describe("a secret that is none", () => {
     "%j opens no door where hooks are mounted without a start, not even to what it signed",
     async (secret) => {
       const clock = new VirtualClock();
-      const store = sqlite(":memory:", { clock });
+      const store = storeAt((await ownDatabase()).address, { clock });
       const app = defineApp({ store, connections: [connection(secret)], effects: [] });
       onTestFinished(() => app.stop());
       const signatures = [secret ?? "", caseSecret].map((key) => createHmac("sha256", key).update(body).digest("hex"));
@@ -62,10 +67,13 @@ test("a rotation loses nothing: both secrets count while both are set, and each 
   const [a, b, c] = ["the first secret", "the second secret", "the secret of somebody else"];
   const by = (secret: string, id: string): SignedDelivery =>
     signDelivery(sender.rules, secret, { body: signedEvent(id).body, timestampMs: 0 });
-  let path: string | undefined;
+  let database: CaseServer["database"] | undefined;
   const phase = async (...secrets: readonly string[]): Promise<CaseServer> => {
-    const server = await startCase({ connections: [connection(...secrets)], ...(path !== undefined && { path }) });
-    ({ path } = server);
+    const server = await startCase({
+      connections: [connection(...secrets)],
+      ...(database !== undefined && { database }),
+    });
+    ({ database } = server);
     return server;
   };
   const statuses = async ({ post }: CaseServer, name: string): Promise<readonly number[]> =>

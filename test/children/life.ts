@@ -3,9 +3,9 @@ import { answerParent } from "../../src/testing/child.ts";
 import { countPoints, probeFrom } from "../../src/testing/crash-points.ts";
 import { addOrder, crashApp } from "../support/crash-app.ts";
 
-const [database = "", carrier = ""] = process.argv.slice(2);
+const [address = "", carrier = ""] = process.argv.slice(2);
 const counter = countPoints();
-const app = crashApp({ database, carrier, probe: probeFrom(process.env) ?? counter.probe });
+const app = crashApp({ address, carrier, probe: probeFrom(process.env) ?? counter.probe });
 
 answerParent({
   listen: async () => (await app.listen({ port: 0 })).port,

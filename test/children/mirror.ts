@@ -1,8 +1,8 @@
 /** A process of its own that takes states of resources into a shared file. */
 import { connect, defineApp, resource, type } from "counterfoil";
-import { sqlite } from "counterfoil/sqlite";
 import { answerParent } from "../../src/testing/child.ts";
 import { caseSecret, sender, signedEvent } from "../support/case-delivery.ts";
+import { storeAt } from "../support/engine.ts";
 
 const subscription = resource("subscription", { state: type<{ status: string }>() });
 
@@ -18,7 +18,7 @@ const changed = sender.on("changed", async ({ event, snapshot }) => {
 });
 
 const app = defineApp({
-  store: sqlite(process.argv[2] ?? ""),
+  store: storeAt(process.argv[2] ?? ""),
   connections: [connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [changed] })],
   effects: [],
   limits: { queueMs: 30_000, lockMs: 30_000 },

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { ObligationState } from "../../src/domain/obligation.ts";
-import { sqlite } from "../../src/store/sqlite/index.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type FakeProvider, startFakeProvider } from "../../src/testing/fake-provider.ts";
-import { temporaryDatabase } from "../support/order-app.ts";
+import { storeAt } from "../support/engine.ts";
+import { ownDatabase } from "../support/own-database.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const folder = fileURLToPath(new URL("shop", import.meta.url));
@@ -86,21 +86,20 @@ export interface Shop {
 
 /** A shop with a database file and a carrier of its own. */
 export async function openShop(): Promise<Shop> {
-  const database = temporaryDatabase();
+  const database = await ownDatabase();
   const carrier = await startFakeProvider();
   const env = {
-    SHOP_DATABASE: database.path,
+    SHOP_DATABASE: database.address,
     SHOP_SECRET: "a secret of the command line's tests",
     SHOP_CARRIER: carrier.url,
   };
   const running: Running[] = [];
-  const store = sqlite(database.path);
+  const store = storeAt(database.address);
   onTestFinished(async () => {
     for (const { child } of running) child.kill("SIGKILL");
     await Promise.all(running.map((one) => one.end()));
     await carrier.close();
     await store.close();
-    database[Symbol.dispose]();
   });
   return {
     carrier,

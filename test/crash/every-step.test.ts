@@ -1,20 +1,18 @@
 /**
  * A real process is killed by SIGKILL at every step of receive, claim, send, look up and settle: each
  * statement, each COMMIT, each write and read of a socket, before and after. After each death another
- * process goes on with the file, the sender sends again what was not acknowledged, and the promises hold.
+ * process goes on with the database, the sender sends again what was not acknowledged, and the promises hold.
  *
  * The gate kills at about a hundred steps, spread evenly from a random start; COUNTERFOIL_KILLS=all
  * kills at each.
  */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type FakeProvider, startFakeProvider } from "counterfoil/testing";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startProcess } from "../../src/testing/processes.ts";
 import { rawExchange } from "../../src/testing/raw-http.ts";
 import { addOrder, clockAhead, crashApp, crashPayment, createOrders } from "../support/crash-app.ts";
+import { type TemporaryDatabase, temporaryDatabase } from "../support/engine.ts";
 import { rawRequest } from "../support/hooks-server.ts";
 import { checkInvariants } from "../support/invariants.ts";
 
@@ -39,21 +37,18 @@ const scenarios: readonly Scenario[] = [
 describe.each(scenarios)("killed at every step: $name", (scenario) => {
   test("acknowledged is kept, and each effect happens once", { timeout: 600_000 }, async () => {
     await using stack = new AsyncDisposableStack();
-    const folder = mkdtempSync(join(tmpdir(), "counterfoil-crash-"));
-    stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-    const template = join(folder, "template");
-    mkdirSync(template);
-    const app = crashApp({ database: join(template, "test.db"), carrier: "http://127.0.0.1:9" });
+    const template = stack.use(await temporaryDatabase());
+    const app = crashApp({ address: template.address, carrier: "http://127.0.0.1:9" });
     await createOrders(app);
     if (scenario.placed) await addOrder(app, scenario.order);
     await app.stop();
 
-    const points = await live({ scenario, template, folder, killAt: 0 });
+    const points = await live({ scenario, template, killAt: 0 });
     const step = Math.max(1, Math.floor(points / killsMax));
     const first = 1 + Math.floor(Math.random() * step);
     let kills = 0;
     for (let n = first; n <= points; n += step) {
-      await live({ scenario, template, folder, killAt: n });
+      await live({ scenario, template, killAt: n });
       kills += 1;
     }
     process.stdout.write(`${scenario.name}: ${points} steps, killed at ${kills}, each ${step} from ${first}\n`);
@@ -63,26 +58,23 @@ describe.each(scenarios)("killed at every step: $name", (scenario) => {
 
 interface Life {
   readonly scenario: Scenario;
-  readonly template: string;
-  readonly folder: string;
+  /** What each life begins with. */
+  readonly template: TemporaryDatabase;
   /** The step to die at; 0 lives on and counts. */
   readonly killAt: number;
 }
 
 /** One life of a process, its death, and the recovery. Gives the number of steps of a life that was not ended. */
-async function live({ scenario, template, folder, killAt }: Life): Promise<number> {
+async function live({ scenario, template, killAt }: Life): Promise<number> {
   await using stack = new AsyncDisposableStack();
-  const data = join(folder, `life-${killAt}`);
-  cpSync(template, data, { recursive: true });
-  stack.defer(() => rmSync(data, { recursive: true, force: true }));
-  const database = join(data, "test.db");
+  const { address } = stack.use(await template.copy());
   const carrier = stack.use(
     await startFakeProvider({ contract: scenario.order.startsWith("keyless") ? "ignores" : "keeps" }),
   );
   const delivery = crashPayment(`evt-${scenario.order}`, scenario.order);
 
-  const acknowledged = await firstLife({ database, carrier, delivery, scenario, killAt });
-  const app = crashApp({ database, carrier: carrier.url, clock: clockAhead(120_000) });
+  const acknowledged = await firstLife({ address, carrier, delivery, scenario, killAt });
+  const app = crashApp({ address, carrier: carrier.url, clock: clockAhead(120_000) });
   stack.defer(() => app.stop());
   await app.open();
   if (acknowledged.status !== undefined) {
@@ -108,7 +100,7 @@ async function live({ scenario, template, folder, killAt }: Life): Promise<numbe
 }
 
 interface FirstLife {
-  readonly database: string;
+  readonly address: string;
   readonly carrier: FakeProvider;
   readonly delivery: ReturnType<typeof crashPayment>;
   readonly scenario: Scenario;
@@ -117,7 +109,7 @@ interface FirstLife {
 
 /** The life that may be ended: whether its receiver acknowledged, and how many steps it took. */
 async function firstLife({
-  database,
+  address,
   carrier,
   delivery,
   scenario,
@@ -125,7 +117,7 @@ async function firstLife({
 }: FirstLife): Promise<{ status?: number; points: number }> {
   const file = new URL("../children/life.ts", import.meta.url);
   await using child = startProcess(file, {
-    arguments: [database, carrier.url],
+    arguments: [address, carrier.url],
     environment: killAt > 0 ? { COUNTERFOIL_KILL_AT: String(killAt) } : {},
   });
   let status: number | undefined;

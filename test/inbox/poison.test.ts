@@ -4,11 +4,10 @@
  */
 import { type App, connect, defineApp, effect, type } from "counterfoil";
 import { generic, signDelivery } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { startFakeProvider } from "counterfoil/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
-import { temporaryDatabase } from "../support/order-app.ts";
+import { storeAt, temporaryDatabase } from "../support/engine.ts";
 
 const secret = "a secret of these tests";
 const sender = generic({
@@ -41,7 +40,7 @@ beforeEach(async () => {
     sender.on("ships", ({ owe, event }) => owe(ship, { key: [event.id], input: { n: 1 } })),
   ];
   app = defineApp({
-    store: sqlite(stack.use(temporaryDatabase()).path),
+    store: storeAt(stack.use(await temporaryDatabase()).address),
     connections: [connect("sender", { provider: sender, secrets: [secret], tenant: "acme", handlers })],
     effects: [ship],
     limits: { hookTriesMax: 2, retryFirstMs: 10, pollMs: 20, queueMs: 5_000 },
@@ -102,7 +101,7 @@ test("a function of the handler's own that runs statements does not lift the gua
     native.exec("INSERT INTO notes VALUES ('half'); SELECT sly(); COMMIT; BEGIN IMMEDIATE; SAVEPOINT counterfoil_1;");
   });
   const other = defineApp({
-    store: sqlite(stack.use(temporaryDatabase()).path),
+    store: storeAt(stack.use(await temporaryDatabase()).address),
     connections: [connect("sender", { provider: sender, secrets: [secret], tenant: "acme", handlers: [sly] })],
     effects: [],
   });

@@ -1,9 +1,8 @@
 /** What is stored is read again by the configuration of the day, and that may have changed, or throw. */
 import { type App, connect, type ConnectOptions, defineApp } from "counterfoil";
 import { generic, signDelivery } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { temporaryDatabase } from "../support/order-app.ts";
+import { storeAt, temporaryDatabase } from "../support/engine.ts";
 
 const secret = "a secret of these tests";
 const sender = generic({
@@ -18,10 +17,10 @@ const sender = generic({
 });
 
 let stack: AsyncDisposableStack;
-let database: string;
-beforeEach(() => {
+let address: string;
+beforeEach(async () => {
   stack = new AsyncDisposableStack();
-  database = stack.use(temporaryDatabase()).path;
+  ({ address } = stack.use(await temporaryDatabase()));
 });
 afterEach(() => stack.disposeAsync());
 
@@ -30,7 +29,7 @@ const applies = sender.on("thing", () => {});
 
 async function configured(options: Partial<ConnectOptions<"sender">> = {}): Promise<App> {
   const app = defineApp({
-    store: sqlite(database),
+    store: storeAt(address),
     connections: [
       connect("sender", { provider: sender, secrets: [secret], tenant: "acme", handlers: [applies], ...options }),
     ],

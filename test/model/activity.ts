@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Store } from "counterfoil";
+import { wrappedStore } from "../support/wrapped-store.ts";
 
 /** Turns of the event loop without a sign of life after which nothing goes on by itself. */
 const quietTurns = 4;
@@ -21,24 +22,15 @@ export class Activity {
 
   /** The same store, with its transactions counted. */
   watch(store: Store): Store {
-    const { kind, capabilities, reader } = store;
-    return {
-      kind,
-      capabilities,
-      reader,
-      open: (limits) => store.open(limits),
-      close: () => store.close(),
-      migrate: () => store.migrate(),
-      transaction: async (body, options) => {
-        this.#transactions += 1;
-        try {
-          return await store.transaction(body, options);
-        } finally {
-          this.#transactions -= 1;
-          this.note();
-        }
-      },
-    };
+    return wrappedStore(store, async (body, options) => {
+      this.#transactions += 1;
+      try {
+        return await store.transaction(body, options);
+      } finally {
+        this.#transactions -= 1;
+        this.note();
+      }
+    });
   }
 
   async quiet(): Promise<void> {

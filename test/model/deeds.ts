@@ -81,7 +81,7 @@ async function redeliver(process: Process, world: World, { nth, other }: StepOf<
   await deliver(world, [[process, delivery]]);
 }
 
-/** The same event comes to both processes at once: the file's lock decides. */
+/** The same event comes to both processes at once: the database decides. */
 async function race(world: World, { delivery }: StepOf<"race">): Promise<void> {
   if (world.processes.some(({ asleep }) => asleep)) return;
   await deliver(

@@ -1,5 +1,5 @@
 /**
- * Random interleavings of everything at once, on a real file and real HTTP, against a reference that knows
+ * Random interleavings of everything at once, on a real database and real HTTP, against a reference that knows
  * nothing of the product. All time is virtual; `COUNTERFOIL_MODEL_RUNS` and `COUNTERFOIL_MODEL_SEED` choose
  * how many runs, and which.
  */

@@ -1,11 +1,11 @@
-/** One process of the application: receiver and worker, on a file that it shares with another. */
+/** One process of the application: receiver and worker, on a database that it shares with another. */
 import { setImmediate } from "node:timers/promises";
 import type { App, Store } from "counterfoil";
-import { sqlite } from "counterfoil/sqlite";
 import { applyDue } from "../../src/inbox/reapply.ts";
 import { Caller } from "../../src/outbox/caller.ts";
 import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { Worker } from "../../src/worker/worker.ts";
+import { storeAt } from "../support/engine.ts";
 import { type Activity, until } from "./activity.ts";
 import type { Sent } from "./facts.ts";
 import { Flight } from "./flight.ts";
@@ -15,7 +15,7 @@ import { type Shop, shop, type ShopOptions } from "./shop.ts";
 /** What a process runs on. */
 export interface ProcessOptions extends Pick<ShopOptions, "random" | "emit" | "mischief" | "urls"> {
   readonly name: string;
-  readonly file: string;
+  readonly address: string;
   readonly machine: VirtualClock;
   readonly activity: Activity;
   /** Requests that wait at a provider now. */
@@ -43,12 +43,12 @@ export class Process {
   #flights: Flight[] = [];
 
   constructor(options: ProcessOptions) {
-    const { activity, machine, file } = options;
+    const { activity, machine, address } = options;
     this.#options = options;
     this.#clock = new ProcessClock(machine);
     const clock = this.#clock;
     const probe = (): void => activity.note();
-    this.#store = activity.watch(sqlite(file, { clock, probe }));
+    this.#store = activity.watch(storeAt(address, { clock, probe }));
     this.shop = shop({ ...options, store: this.#store, clock, probe });
     this.#caller = new Caller({ clock, limits: this.app.runtime.limits, idleMs: 4_000 });
   }

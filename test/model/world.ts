@@ -1,11 +1,8 @@
-/** One machine with two processes on one database file, its providers, and the reference beside them. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { sqlite } from "counterfoil/sqlite";
+/** One machine with two processes on one database, its providers, and the reference beside them. */
 import { expect } from "vitest";
 import type { ObligationDetail, StoreReader } from "../../src/store/reader.ts";
 import { seededRandom } from "../../src/testing/random.ts";
+import { storeAt, type TemporaryDatabase, temporaryDatabase } from "../support/engine.ts";
 import { Activity } from "./activity.ts";
 import { Carriers, keyLifetimeMs } from "./carriers.ts";
 import { Machine } from "./machine.ts";
@@ -14,9 +11,6 @@ import { ReferenceProvider } from "./reference-provider.ts";
 import { Reference } from "./reference.ts";
 import { createTables, type Mischief, shop, type Shop } from "./shop.ts";
 import type { Telemetry } from "./telemetry.ts";
-
-/** Nothing here ends in a power cut, so that a file in memory is as good and spares the disk. */
-const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** Between two turns of a process whose calls hang: often enough that it renews its leases. */
 const turnMs = 4_000;
@@ -40,23 +34,24 @@ export class World implements AsyncDisposable {
   /** Looks on, and never works. */
   readonly observer: Shop;
   readonly #random: () => number;
-  readonly #folder: string = mkdtempSync(join(parent, "counterfoil-model-"));
+  readonly #database: TemporaryDatabase;
   #processes: readonly Process[] = [];
   #started = 0;
 
   constructor(
     { chance, telemetry }: WorldOptions,
-    parts: { readonly machine: Machine; readonly carriers: Carriers; readonly provider: ReferenceProvider },
+    parts: Pick<World, "machine" | "carriers" | "provider"> & { readonly database: TemporaryDatabase },
   ) {
     this.machine = parts.machine;
     this.carriers = parts.carriers;
     this.provider = parts.provider;
     this.telemetry = telemetry;
+    this.#database = parts.database;
     this.#random = seededRandom(chance).next;
     const { clock } = this.machine;
     this.observer = shop({
       ...this.#surroundings,
-      store: sqlite(this.#file, { clock }),
+      store: storeAt(this.#database.address, { clock }),
       clock,
       probe: () => undefined,
     });
@@ -66,7 +61,12 @@ export class World implements AsyncDisposable {
     const machine = new Machine();
     const provider = new ReferenceProvider({ keyLifetimeMs });
     const carriers = await Carriers.start({ reference: provider, nowMs: () => machine.trueMs() });
-    const world = new World(options, { machine, carriers, provider });
+    const world = new World(options, {
+      machine,
+      carriers,
+      provider,
+      database: await temporaryDatabase({ inMemory: true }),
+    });
     await createTables(world.observer.app);
     await world.#start();
     return world;
@@ -128,7 +128,7 @@ export class World implements AsyncDisposable {
     for (const process of this.#processes) await process.crash();
     await this.observer.app.stop();
     await this.carriers[Symbol.asyncDispose]();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#database[Symbol.asyncDispose]();
   }
 
   /** Whoever held a lease in another boot is dead, which who starts first takes note of. */
@@ -138,10 +138,6 @@ export class World implements AsyncDisposable {
       const holder = (await this.reader.obligation(tenant, operationKey))?.lease?.worker;
       if (holder !== undefined) expect(living, `holder of ${operationKey}`).toContain(holder);
     }
-  }
-
-  get #file(): string {
-    return join(this.#folder, "shop.db");
   }
 
   get #surroundings() {
@@ -166,7 +162,7 @@ export class World implements AsyncDisposable {
     return Process.start({
       ...this.#surroundings,
       name: `process-${this.#started}`,
-      file: this.#file,
+      address: this.#database.address,
       machine: this.machine.clock,
       activity,
       held: () => carriers.held,

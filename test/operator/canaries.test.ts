@@ -14,13 +14,13 @@ import {
   type,
 } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { obligationReport } from "../../src/cli/obligation-report.ts";
 import { receiptReport } from "../../src/cli/receipt-report.ts";
 import { startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { temporaryDatabase } from "../support/order-app.ts";
+import { storeAt } from "../support/engine.ts";
+import { ownDatabase } from "../support/own-database.ts";
 
 const canary = (place: string): string => `canary-${place}`;
 const secret = canary("secret-of-the-connection");
@@ -46,7 +46,7 @@ interface Watched {
 
 /** An application whose every answer, line and row is looked at. */
 async function openApp(): Promise<Watched> {
-  const database = temporaryDatabase();
+  const database = await ownDatabase();
   const carrier = await startFakeProvider();
   const clock = new VirtualClock({ wallMs: Date.now() });
   const heard: string[] = [];
@@ -98,7 +98,7 @@ async function openApp(): Promise<Watched> {
     await owe(ship, { key: [order, "fulfil", "v1"], input: { order, address } });
   });
   const app = defineApp({
-    store: sqlite(database.path, { clock }),
+    store: storeAt(database.address, { clock }),
     connections: [connect("stripe", { provider: stripe, secrets: [secret], tenant: "acme", handlers: [paid] })],
     effects: [ship],
     limits: { hookTriesMax: 2, lookupsMax: 2, settleDelayMs: 0 },
@@ -112,7 +112,6 @@ async function openApp(): Promise<Watched> {
   onTestFinished(async () => {
     await app.stop();
     await carrier.close();
-    database[Symbol.dispose]();
   });
   return { app, heard, events, metrics };
 }

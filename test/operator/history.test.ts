@@ -6,10 +6,10 @@ import { openApp, orderApp, payment, placeOrders, temporaryDatabase } from "../s
 
 test("every delivery and every attempt stays to be read, and the totals add up", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const { address } = stack.use(await temporaryDatabase());
   const carrier = stack.use(await startFakeProvider());
   const clock = new VirtualClock({ wallMs: Date.now() });
-  const { app } = stack.use(await openApp(orderApp(path, { carrier: carrier.url, clock })));
+  const { app } = stack.use(await openApp(orderApp(address, { carrier: carrier.url, clock })));
   const metrics = new Metrics();
   app.subscribe(metrics.emit);
   await placeOrders(app, "order-1");

@@ -1,9 +1,9 @@
 import { type App, connect, defineApp, effect, resource, type } from "counterfoil";
 import { github, type SignedDelivery, stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import type { ConnectOptions } from "../../src/app/connect.ts";
-import { temporaryDatabase } from "../support/order-app.ts";
+import { storeAt } from "../support/engine.ts";
+import { ownDatabase } from "../support/own-database.ts";
 import { coded } from "./counter.ts";
 
 const secret = "a secret of the operator tests";
@@ -23,7 +23,8 @@ const ship = effect("ship/v1", {
 const project = resource("project", { state: type<{ name: string }>() });
 
 /** A shop on a database file; a second one on the same file is the same shop after a deployment. */
-async function shop(behaviour: Behaviour = {}, path = database()): Promise<App & { readonly path: string }> {
+async function shop(behaviour: Behaviour = {}, at?: string): Promise<App & { readonly address: string }> {
+  const address = at ?? (await ownDatabase()).address;
   const paid = stripe.on("payment_intent.succeeded", async ({ event, tx, owe, waitFor, refuse }) => {
     const id = event.data.object.metadata["order"] ?? "";
     const [order] = await tx.sql<{ status: string }>`SELECT status FROM orders WHERE id = ${id}`;
@@ -37,7 +38,7 @@ async function shop(behaviour: Behaviour = {}, path = database()): Promise<App &
     snapshot(project, { id: "p-1", revision: 7, state: { name: event.data.ref } }).then(() => undefined),
   );
   const app = defineApp({
-    store: sqlite(path),
+    store: storeAt(address),
     connections: [
       connect("stripe", {
         provider: stripe,
@@ -56,13 +57,7 @@ async function shop(behaviour: Behaviour = {}, path = database()): Promise<App &
     await tx.sql`CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, status TEXT NOT NULL)`;
     await tx.sql`INSERT INTO orders VALUES ('order-1', 'new') ON CONFLICT DO NOTHING`;
   });
-  return Object.assign(app, { path });
-}
-
-function database(): string {
-  const temporary = temporaryDatabase();
-  onTestFinished(() => temporary[Symbol.dispose]());
-  return temporary.path;
+  return Object.assign(app, { address });
 }
 
 /** Delivers to the connection as over HTTP, where a failing handler holds the event. */
@@ -135,7 +130,7 @@ test("of two operators who apply the same event at once, one does and the other 
   await pay(app);
   behaviour.fails = false;
   const { id: receiptId, version } = await newest(app);
-  const other = await shop(behaviour, app.path);
+  const other = await shop(behaviour, app.address);
   const results = await Promise.allSettled(
     [app, other].map((one) => one.operator({ who: "ada" }).apply({ receiptId, version })),
   );
@@ -198,7 +193,7 @@ test("events of a type that nothing was mapped to are applied, once each, after 
   const before = await shop({ handlers: [] });
   for (const id of ["evt_1", "evt_2"]) expect(await pay(before, { id })).toBe("ignored");
   expect(await before.operator({ who: "ada" }).attention()).toEqual([]);
-  const app = await shop({}, before.path);
+  const app = await shop({}, before.address);
   const operator = app.operator({ who: "ada" });
   const receipts = await operator.receipts({ outcome: "ignored" });
   expect(receipts.map(({ reason }) => reason)).toEqual(["unmapped", "unmapped"]);

@@ -14,9 +14,9 @@ const mistakes: Readonly<Record<string, (signed: Headers, body: string) => reado
 
 test("each refusal keeps its cause and safe facts, never the secret, the signature or the body", async () => {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
+  const { address } = stack.use(await temporaryDatabase());
   const clock = new VirtualClock({ wallMs: Date.now() });
-  const { app } = stack.use(await openApp(orderApp(path, { clock, limits: { refusalsKept: 20 } })));
+  const { app } = stack.use(await openApp(orderApp(address, { clock, limits: { refusalsKept: 20 } })));
   const { headers, body } = payment("evt_1", "canary-order");
   const text = Buffer.from(body).toString();
   const post = async (sent: Headers, bytes: string): Promise<number> =>

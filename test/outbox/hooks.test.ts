@@ -1,5 +1,4 @@
 /** The `settled` hook: once per operation, from the stored answer, and never a cause to send again. */
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SettledContext } from "../../src/domain/effect.ts";
@@ -8,32 +7,65 @@ import type { CallResult } from "../../src/outbox/call-result.ts";
 import { operatorAnswer } from "../../src/outbox/stored-answer.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
-import { type Desk, type Office, openOffice, type Order, type ShipOptions, type Shipment } from "./office.ts";
+import {
+  type Desk,
+  type DeskOptions,
+  type Office,
+  openOffice,
+  type Order,
+  type ShipOptions,
+  type Shipment,
+} from "./office.ts";
 
 type Settled = (context: SettledContext<Order, Shipment>) => unknown;
 
 /** Writes the shipment of an order, and fails where it is there already. */
 const track: Settled = ({ tx, operation, result }) =>
-  tx.sql`INSERT INTO tracking (orderId, shipment, source) VALUES (${operation.input.order}, ${result.answer.id}, ${result.source})`;
+  tx.sql`INSERT INTO tracking (order_id, shipment, source) VALUES (${operation.input.order}, ${result.answer.id}, ${result.source})`;
 
-interface HookOptions extends ShipOptions {
-  readonly onEvent?: (event: TelemetryEvent) => void;
-}
+type HookOptions = ShipOptions & Pick<DeskOptions, "onEvent" | "beforeTransaction">;
 
-async function deskWith(office: Office, settled: Settled, { onEvent, ...options }: HookOptions = {}): Promise<Desk> {
-  const desk = await office.desk({ effects: [office.effect({ settled, ...options })], ...(onEvent && { onEvent }) });
+async function deskWith(
+  office: Office,
+  settled: Settled,
+  { onEvent, beforeTransaction, ...options }: HookOptions = {},
+): Promise<Desk> {
+  const desk = await office.desk({
+    effects: [office.effect({ settled, ...options })],
+    ...(onEvent && { onEvent }),
+    ...(beforeTransaction && { beforeTransaction }),
+  });
   await transact(desk.runtime, (tx) =>
-    tx.run("CREATE TABLE IF NOT EXISTS tracking (orderId TEXT PRIMARY KEY, shipment TEXT, source TEXT)", []),
+    tx.run("CREATE TABLE IF NOT EXISTS tracking (order_id TEXT PRIMARY KEY, shipment TEXT, source TEXT)", []),
   );
   return desk;
 }
 
-function tracked(office: Office): readonly object[] {
-  using database = new DatabaseSync(office.file, { readOnly: true });
-  return database
-    .prepare("SELECT orderId, source FROM tracking")
-    .all()
-    .map((row) => ({ ...row }));
+function tracked(office: Office): Promise<readonly object[]> {
+  return office.database.run("SELECT order_id, source FROM tracking");
+}
+
+/** The answer of a call is committed, and its hook about to begin. */
+function isAnswered(event: TelemetryEvent): boolean {
+  return event.kind === "attempt.ended" && event.state === "settling";
+}
+
+/** Takes an obligation away from its worker, as a rescuer does that found the lease ended. */
+async function takeOver(desk: Desk, order: string): Promise<void> {
+  const { obligation } = await desk.see(order);
+  const { id, fence } = obligation;
+  await transact(desk.runtime, (tx) =>
+    tx.move([
+      {
+        obligationId: id,
+        fence,
+        to: { ...obligation, dueAt: tx.now },
+        attempt: null,
+        keepLease: false,
+        raiseFence: true,
+      },
+    ]),
+  );
 }
 
 test("its work commits with the end of the obligation", async () => {
@@ -41,7 +73,7 @@ test("its work commits with the end of the obligation", async () => {
   const desk = await deskWith(office, track);
   await desk.owe("order-1");
   await desk.work();
-  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  expect(await tracked(office)).toEqual([{ order_id: "order-1", source: "answer" }]);
   const { obligation, attempts, lease } = await desk.see("order-1");
   expect(obligation).toMatchObject({ state: "done", reached: "yes", dueAt: null });
   expect(attempts).toMatchObject([{ kind: "send", verdict: "done" }]);
@@ -62,7 +94,7 @@ test("one that fails leaves nothing, and runs again from the stored answer, with
   });
   await desk.owe("order-1");
   await desk.work();
-  expect(tracked(office)).toEqual([]);
+  expect(await tracked(office)).toEqual([]);
   const { obligation } = await desk.see("order-1");
   expect(obligation).toMatchObject({ state: "settling", reached: "yes", tries: 1 });
   expect(obligation.reason).toContain("the settled hook failed with Error");
@@ -71,7 +103,7 @@ test("one that fails leaves nothing, and runs again from the stored answer, with
     office.clock.advance(5_000);
     await desk.work();
   }
-  expect(tracked(office)).toHaveLength(1);
+  expect(await tracked(office)).toHaveLength(1);
   const { obligation: end, attempts } = await desk.see("order-1");
   expect(end).toMatchObject({ state: "done", reason: null });
   expect(attempts.map(({ kind, verdict }) => [kind, verdict])).toEqual([
@@ -104,7 +136,7 @@ test("one that waits for something else is rolled back, and says so", async () =
   });
   await desk.owe("order-1");
   await desk.work();
-  expect(tracked(office)).toEqual([]);
+  expect(await tracked(office)).toEqual([]);
   expect((await desk.see("order-1")).obligation.reason).toContain("HANDLER_UNFINISHED");
 });
 
@@ -129,31 +161,34 @@ test("one whose worker dies while it runs is run again by the next, and counts",
     ]);
   });
   await desk.work();
-  expect(tracked(office)).toEqual([]);
+  expect(await tracked(office)).toEqual([]);
   office.clock.advance(60_000);
   await desk.work();
   expect((await desk.see("order-1")).obligation).toMatchObject({ state: "settling", tries: 1 });
   office.clock.advance(2_000);
   await desk.work();
-  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  expect(await tracked(office)).toEqual([{ order_id: "order-1", source: "answer" }]);
   expect(office.provider.counts().requests).toBe(0);
 });
 
 test("one whose worker was overtaken before it began leaves nothing: the next holder's run is the only one", async () => {
   await using office = await openOffice();
-  using database = new DatabaseSync(office.file);
+  const rescuer = await office.desk();
+  const overtaken = new Set<string>();
   const desk = await deskWith(office, track, {
-    onEvent: (event) => {
-      if (event.kind !== "attempt.ended" || event.state !== "settling") return;
-      // As a rescuer does that found the lease ended.
-      database.exec("UPDATE counterfoil_obligations SET fence = fence + 1, lease_boot = NULL, due_at = 1 WHERE id = 1");
+    onEvent: (event) => void (isAnswered(event) && overtaken.add("order-1")),
+    beforeTransaction: async () => {
+      for (const order of overtaken) {
+        overtaken.delete(order);
+        await takeOver(rescuer, order);
+      }
     },
   });
   await desk.owe("order-1");
   await desk.work();
   const told = desk.kinds();
   expect(told.indexOf("fence.refused")).toBeGreaterThan(-1);
-  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  expect(await tracked(office)).toEqual([{ order_id: "order-1", source: "answer" }]);
   const { obligation, attempts } = await desk.see("order-1");
   expect(obligation).toMatchObject({ state: "done", fence: 3 });
   expect(attempts.map(({ fence, kind, verdict }) => [fence, kind, verdict])).toEqual([
@@ -164,25 +199,22 @@ test("one whose worker was overtaken before it began leaves nothing: the next ho
 
 test("one that the store cannot take now is run again under the same lease, and not counted as failed", async () => {
   await using office = await openOffice({ limits: { lockMs: 50 } });
-  using database = new DatabaseSync(office.file);
-  let locked = false;
+  let answered = false;
+  let lock: AsyncDisposable | undefined;
   const desk = await office.desk({
     effects: [office.effect({ settled: () => undefined })],
-    onEvent: (event) => {
-      // The answer is committed, and its hook about to begin.
-      if (event.kind === "attempt.ended" && event.state === "settling") database.exec("BEGIN IMMEDIATE");
-      locked ||= event.kind === "attempt.ended";
-    },
+    onEvent: (event) => void (answered ||= isAnswered(event)),
+    beforeTransaction: async () => void (answered && (lock ??= await office.database.lock())),
   });
   await desk.owe("order-1");
   desk.worker.start();
-  await eventually(() => locked);
+  await eventually(() => lock);
   await eventually(() => {
     office.clock.advance(1_000);
     return desk.kinds().includes("loop.failed");
   });
   expect(await desk.state("order-1")).toBe("settling");
-  database.exec("ROLLBACK");
+  await lock?.[Symbol.asyncDispose]();
   await eventually(async () => {
     office.clock.advance(1_000);
     return (await desk.state("order-1")) === "done";
@@ -212,7 +244,7 @@ test.each<[string, Extract<CallResult, { kind: "answered" }> | undefined]>([
     effects: [ship],
     call: () => answers[calls++] ?? Promise.reject(new Error("third")),
   });
-  await transact(desk.runtime, (tx) => tx.run("CREATE TABLE tracking (orderId TEXT, shipment TEXT, source TEXT)", []));
+  await transact(desk.runtime, (tx) => tx.run("CREATE TABLE tracking (order_id TEXT, shipment TEXT, source TEXT)", []));
   await desk.owe("order-1");
   await desk.work();
   expect(await desk.state("order-1")).toBe("settling");
@@ -225,7 +257,7 @@ test.each<[string, Extract<CallResult, { kind: "answered" }> | undefined]>([
     office.clock.advance(1_000);
     return (await desk.state("order-1")) === "done";
   });
-  expect(tracked(office)).toEqual([{ orderId: "order-1", source: "answer" }]);
+  expect(await tracked(office)).toEqual([{ order_id: "order-1", source: "answer" }]);
   expect(calls).toBe(2);
   release.resolve(answered(201));
   await desk.worker.stop({ graceMs: 0 });
@@ -256,7 +288,7 @@ describe("the result", () => {
     const next = await deskWith(office, settled, options);
     office.clock.advance(2_000);
     await next.work();
-    expect(tracked(office)).toEqual([{ orderId: "order-1", source: "lookup" }]);
+    expect(await tracked(office)).toEqual([{ order_id: "order-1", source: "lookup" }]);
   });
 
   test("that a lookup found and that does not fit never reaches the hook either", async () => {
@@ -268,7 +300,7 @@ describe("the result", () => {
     await desk.work();
     office.clock.advance(10_000);
     await desk.work();
-    expect(tracked(office)).toEqual([]);
+    expect(await tracked(office)).toEqual([]);
     const reason = 'the answer does not fit at "id"';
     expect((await desk.see("order-1")).obligation).toMatchObject({ state: "settling", dueAt: null, reason });
   });
@@ -294,7 +326,7 @@ describe("the result", () => {
       ]);
     });
     await desk.work();
-    expect(tracked(office)).toEqual([{ orderId: "order-1", source: "operator" }]);
+    expect(await tracked(office)).toEqual([{ order_id: "order-1", source: "operator" }]);
   });
 
   test("never reaches the hook where it does not fit: the operator is shown it, and nothing is sent again", async () => {
@@ -305,7 +337,7 @@ describe("the result", () => {
     await desk.work();
     office.clock.advance(86_400_000);
     await desk.work();
-    expect(tracked(office)).toEqual([]);
+    expect(await tracked(office)).toEqual([]);
     expect((await desk.see("order-1")).obligation).toMatchObject({
       state: "settling",
       reached: "yes",

@@ -1,5 +1,4 @@
 /** Workers that are slow, cut off, or dead: what they may still change, and what becomes of their work. */
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Call } from "../../src/outbox/attempt.ts";
@@ -180,13 +179,12 @@ describe("a long call", () => {
   test("whose worker cannot renew is aborted before its lease can have ended", async () => {
     await using office = await openOffice();
     const [desk, ended] = await calling(office);
-    using database = new DatabaseSync(office.file);
-    database.exec("BEGIN IMMEDIATE");
+    const lock = await office.database.lock();
     office.clock.advance(54_999);
     expect(desk.kinds()).not.toContain("lease.lost");
     office.clock.advance(1);
     expect(desk.kinds()).toContain("lease.lost");
-    database.exec("ROLLBACK");
+    await lock[Symbol.asyncDispose]();
     office.clock.advance(2_000);
     await ended;
     const { obligation, attempts } = await desk.see("order-1");

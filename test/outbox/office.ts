@@ -1,10 +1,7 @@
 /**
- * An outbox at work: a real SQLite file, a real provider, and as many processes' worth of engine on the
- * file as a test wants. Time is a virtual clock, so that leases, keys and backoff pass when a test says so.
+ * An outbox at work: a real database, a real provider, and as many processes' worth of engine on it as a
+ * test wants. Time is a virtual clock, so that leases, keys and backoff pass when a test says so.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Clock } from "../../src/domain/clock.ts";
 import { effect, type Effect, type EffectDefinition, type EffectOptions } from "../../src/domain/effect.ts";
 import { type Limits, withLimits } from "../../src/domain/limits.ts";
@@ -12,7 +9,6 @@ import type { Obligation } from "../../src/domain/obligation.ts";
 import { type } from "../../src/domain/schema.ts";
 import type { TelemetryEvent } from "../../src/domain/telemetry.ts";
 import type { ObligationDetail } from "../../src/store/reader.ts";
-import { sqlite } from "../../src/store/sqlite/index.ts";
 import { type FakeProvider, type FakeProviderOptions, startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { Runtime } from "../../src/work/runtime.ts";
@@ -20,6 +16,8 @@ import { transact } from "../../src/work/transact.ts";
 import { runUnit } from "../../src/work/unit.ts";
 import { Wake } from "../../src/work/wake.ts";
 import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
+import { storeAt, type TemporaryDatabase, temporaryDatabase } from "../support/engine.ts";
+import { wrappedStore } from "../support/wrapped-store.ts";
 
 export const tenant = "acme";
 
@@ -30,7 +28,7 @@ type Shipments = { readonly shipments: readonly Shipment[] };
 
 export type ShipOptions = Partial<EffectOptions<Order, Shipment, Shipments>>;
 
-/** One process's worth of engine on the file. */
+/** One process's worth of engine on the database. */
 export interface Desk {
   readonly runtime: Runtime;
   readonly worker: Worker;
@@ -53,6 +51,8 @@ export interface DeskOptions extends WorkerOptions {
   readonly effects?: readonly Effect<Order>[];
   readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
+  /** Awaited before each transaction of the worker's. */
+  readonly beforeTransaction?: () => Promise<void>;
   /** Hears each event right when it is told. */
   readonly onEvent?: (event: TelemetryEvent) => void;
 }
@@ -60,19 +60,16 @@ export interface DeskOptions extends WorkerOptions {
 export class Office implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly provider: FakeProvider;
+  readonly database: TemporaryDatabase;
   readonly ship: Effect<Order>;
-  readonly #folder: string = mkdtempSync(join(tmpdir(), "counterfoil-outbox-"));
   readonly #limits: Partial<Limits>;
   readonly #close: (() => Promise<void>)[] = [];
 
-  constructor(provider: FakeProvider, limits: Partial<Limits>) {
-    this.provider = provider;
+  constructor(parts: Pick<Office, "provider" | "database">, limits: Partial<Limits>) {
+    this.provider = parts.provider;
+    this.database = parts.database;
     this.#limits = limits;
     this.ship = this.effect();
-  }
-
-  get file(): string {
-    return join(this.#folder, "shop.db");
   }
 
   /** A shipment effect at the provider, as declared unless a test says otherwise. */
@@ -96,10 +93,14 @@ export class Office implements AsyncDisposable {
     };
   }
 
-  /** Opens the file as another process would. */
+  /** Opens the database as another process would. */
   async desk(options: DeskOptions = {}): Promise<Desk> {
-    const { effects = [this.ship], clock = this.clock, limits, onEvent } = options;
-    const store = sqlite(this.file, { clock });
+    const { effects = [this.ship], clock = this.clock, limits, onEvent, beforeTransaction } = options;
+    const real = storeAt(this.database.address, { clock });
+    const store = wrappedStore(real, async (body, how) => {
+      await beforeTransaction?.();
+      return real.transaction(body, how);
+    });
     await store.migrate();
     await store.open();
     const events: TelemetryEvent[] = [];
@@ -140,12 +141,12 @@ export class Office implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const close of this.#close) await close();
     await this.provider.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.database[Symbol.asyncDispose]();
   }
 }
 
 export async function openOffice({ provider, limits = {} }: OfficeOptions = {}): Promise<Office> {
-  return new Office(await startFakeProvider(provider), limits);
+  return new Office({ provider: await startFakeProvider(provider), database: await temporaryDatabase() }, limits);
 }
 
 async function owe(runtime: Runtime, owed: Effect<Order>, order: string): Promise<void> {

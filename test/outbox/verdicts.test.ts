@@ -1,10 +1,10 @@
 /** What each kind of end does to an obligation, over real HTTP. */
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../src/domain/effect.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
+import { ours } from "../support/engine.ts";
 import { openOffice, type Order, type ShipOptions } from "./office.ts";
 
 test("an owed effect is sent once, with its key and its credentials, and is done", async () => {
@@ -287,8 +287,8 @@ describe("a request that cannot be sent", () => {
     await using office = await openOffice();
     const desk = await office.desk();
     await desk.owe("order-1");
-    using database = new DatabaseSync(office.file);
-    database.prepare("UPDATE counterfoil_requests SET body = ?").run(Buffer.from('{"order":"order-2"}'));
+    const altered = Buffer.from('{"order":"order-2"}');
+    await transact(desk.runtime, (tx) => tx.run(`UPDATE ${ours("requests")} SET body = ?`, [altered]));
     await desk.work();
     const { obligation, attempts } = await desk.see("order-1");
     expect(obligation).toMatchObject({ state: "stuck", reached: "no" });

@@ -1,13 +1,14 @@
 /** An application of a test's own connections and tables, receiving on a real port over a database of its own. */
 import { type App, type AppOptions, defineApp, type TelemetryEvent } from "counterfoil";
 import type { SignedDelivery } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { onTestFinished } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
 import type { ReceiptFilter } from "../../src/store/reader.ts";
 import { rawExchange } from "../../src/testing/raw-http.ts";
-import { rows, temporaryDatabase } from "./order-app.ts";
+import { storeAt, type TemporaryDatabase } from "./engine.ts";
+import { rows } from "./order-app.ts";
+import { ownDatabase } from "./own-database.ts";
 
 export { careless, caseSecret, sender, signedBytes, signedEvent } from "./case-delivery.ts";
 
@@ -17,7 +18,7 @@ export interface CaseOptions extends Partial<Omit<AppOptions, "store" | "testing
   /** Statements that make the test's own tables. */
   readonly tables?: readonly string[];
   /** Of another server, to go on with its database. */
-  readonly path?: string;
+  readonly database?: TemporaryDatabase;
 }
 
 /** What a sender is told. */
@@ -32,7 +33,7 @@ export interface Told {
 
 export interface CaseServer {
   readonly app: App;
-  readonly path: string;
+  readonly database: TemporaryDatabase;
   readonly port: number;
   /** Everything that the application said of itself. */
   readonly events: readonly TelemetryEvent[];
@@ -46,11 +47,12 @@ export interface CaseServer {
 
 /** Starts a server that ends with its test. */
 export async function startCase(options: CaseOptions): Promise<CaseServer> {
-  const { clock, probe, tables = [], path = temporaryPath(), connections = [], effects = [], ...more } = options;
+  const { clock, probe, database: given, tables = [], connections = [], effects = [], ...more } = options;
+  const database = given ?? (await ownDatabase());
   const events: TelemetryEvent[] = [];
   const app = defineApp({
     ...more,
-    store: sqlite(path, { ...(clock && { clock }), ...(probe && { probe }) }),
+    store: storeAt(database.address, { clock, probe }),
     connections,
     effects,
     telemetry: (event) => void events.push(event),
@@ -63,7 +65,7 @@ export async function startCase(options: CaseOptions): Promise<CaseServer> {
   const { reader } = app.runtime.store;
   return {
     app,
-    path,
+    database,
     port,
     events,
     post: (delivery, connection = "sender") => post(port, connection, delivery),
@@ -77,12 +79,6 @@ export async function startCase(options: CaseOptions): Promise<CaseServer> {
         .map(({ tenant, operationKey }) => `${tenant}/${operationKey}`)
         .sort(),
   };
-}
-
-function temporaryPath(): string {
-  const database = temporaryDatabase();
-  onTestFinished(() => database[Symbol.dispose]());
-  return database.path;
 }
 
 async function post(port: number, connection: string, { headers, body }: SignedDelivery): Promise<Told> {

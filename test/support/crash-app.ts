@@ -1,17 +1,17 @@
 /** One application with a little of everything, for tests that kill it: two kinds of effects, prerequisites, snapshots. */
 import { type App, connect, defineApp, effect, resource, type } from "counterfoil";
 import { type SignedDelivery, stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
 import { systemClock } from "../../src/domain/system-clock.ts";
 import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
+import { storeAt } from "./engine.ts";
 import { patient } from "./patient.ts";
 
 const secret = "whsec_a_secret_of_the_crash_tests";
 
 export interface CrashAppOptions {
-  readonly database: string;
+  readonly address: string;
   readonly carrier: string;
   readonly probe?: Probe;
   readonly clock?: Clock;
@@ -27,7 +27,7 @@ export function clockAhead(aheadMs: number): Clock {
   };
 }
 
-export function crashApp({ database, carrier, probe, clock }: CrashAppOptions): App {
+export function crashApp({ address, carrier, probe, clock }: CrashAppOptions): App {
   const common = {
     input: type<{ order: string }>(),
     answer: type<{ id: string }>(),
@@ -66,7 +66,7 @@ export function crashApp({ database, carrier, probe, clock }: CrashAppOptions): 
     await owe(id.startsWith("keyless") ? courier : ship, { key: [id, "fulfil", "v1"], input: { order: id } });
   });
   return defineApp({
-    store: sqlite(database, { ...(clock && { clock }), ...(probe && { probe }) }),
+    store: storeAt(address, { clock, probe }),
     connections: [
       connect("stripe", { provider: patient(stripe), secrets: [secret], tenant: "acme", handlers: [paid] }),
     ],

@@ -1,12 +1,13 @@
 import type { App } from "counterfoil";
 import type { SignedDelivery } from "counterfoil/providers";
 import { type RawAnswer, rawExchange } from "../../src/testing/raw-http.ts";
-import { openApp, orderApp, type OrderAppOptions, placeOrders, temporaryDatabase } from "./order-app.ts";
+import { type TemporaryDatabase, temporaryDatabase } from "./engine.ts";
+import { openApp, orderApp, type OrderAppOptions, placeOrders } from "./order-app.ts";
 
 /** A receiver on a port of its own, over an empty database with order-1 in it. */
 export interface HooksServer extends AsyncDisposable {
   readonly app: App;
-  readonly path: string;
+  readonly database: TemporaryDatabase;
   readonly port: number;
   readonly post: (delivery: SignedDelivery, more?: PostOptions) => Promise<RawAnswer>;
   /** Receipts in the store. */
@@ -22,14 +23,14 @@ export interface PostOptions {
 
 export async function startHooks(options: OrderAppOptions = {}): Promise<HooksServer> {
   await using stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(path, options)));
+  const database = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(database.address, options)));
   await placeOrders(app, "order-1");
   const { port } = await app.listen({ port: 0 });
   const owned = stack.move();
   return {
     app,
-    path,
+    database,
     port,
     post: (delivery, more = {}) => rawExchange(port, rawRequest(delivery, more)),
     receipts: async () => {

@@ -1,14 +1,13 @@
 /** The order of the first article on the product: one order, one payment handler, one shipment owed. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type App, connect, defineApp, effect, type Limits, type SqlValue, type } from "counterfoil";
 import { type SignedDelivery, stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
 import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
+import { storeAt } from "./engine.ts";
 import { patient } from "./patient.ts";
+
+export { temporaryDatabase } from "./engine.ts";
 
 export const secret = "whsec_a_secret_of_the_test_suite";
 
@@ -22,7 +21,7 @@ export interface OrderAppOptions {
   readonly probe?: Probe;
 }
 
-export function orderApp(database: string, options: OrderAppOptions = {}): App {
+export function orderApp(address: string, options: OrderAppOptions = {}): App {
   const { carrier = "http://127.0.0.1:9", failing = "hold", limits, clock, probe } = options;
   const ship = effect("ship/v1", {
     input: type<{ order: string }>(),
@@ -49,7 +48,7 @@ export function orderApp(database: string, options: OrderAppOptions = {}): App {
     await owe(ship, { key: [id, "fulfil", "v1"], input: { order: id } });
   });
   return defineApp({
-    store: sqlite(database, { ...(clock && { clock }), ...(probe && { probe }) }),
+    store: storeAt(address, { clock, probe }),
     connections: [
       connect("stripe", {
         provider: patient(stripe),
@@ -101,16 +100,6 @@ export function rows<Row extends object = Readonly<Record<string, SqlValue>>>(
 ): Promise<readonly Row[]> {
   const template = Object.assign([text], { raw: [text] });
   return app.transaction({ tenant: "tenant-a" }, async ({ tx }) => [...(await tx.sql<Row>(template))]);
-}
-
-/** A database file of its own, removed at the end of the scope. */
-export function temporaryDatabase(): Disposable & { readonly folder: string; readonly path: string } {
-  const folder = mkdtempSync(join(tmpdir(), "counterfoil-"));
-  return {
-    folder,
-    path: join(folder, "test.db"),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
-  };
 }
 
 /** An application that is stopped at the end of the scope. */

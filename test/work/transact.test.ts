@@ -1,10 +1,11 @@
 /** A transaction that lost a race runs again from its start, in a store that loses on purpose. */
 import { type App, defineApp, effect, type } from "counterfoil";
-import { sqlite } from "counterfoil/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { CounterfoilError } from "../../src/domain/errors.ts";
-import type { Store } from "../../src/store/store.ts";
+import { storeAt } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
+import { ownDatabase } from "../support/own-database.ts";
+import { wrappedStore } from "../support/wrapped-store.ts";
 
 const tell = effect("tell/v1", {
   input: type<{ n: number }>(),
@@ -14,24 +15,17 @@ const tell = effect("tell/v1", {
 
 /** A real store whose next transactions lose a race when their work is done, as a deadlock's victim does. */
 async function losing() {
-  const real = sqlite(":memory:");
+  const real = storeAt((await ownDatabase()).address);
   const races = { toLose: 0, lost: 0 };
-  const store: Store = {
-    kind: real.kind,
-    capabilities: real.capabilities,
-    reader: real.reader,
-    open: (limits) => real.open(limits),
-    close: () => real.close(),
-    migrate: () => real.migrate(),
-    transaction: (body, options) =>
-      real.transaction(async (tx) => {
-        const value = await body(tx);
-        if (races.toLose === 0) return value;
-        races.toLose -= 1;
-        races.lost += 1;
-        throw new CounterfoilError("RACE_LOST", "Cannot commit: injected");
-      }, options),
-  };
+  const store = wrappedStore(real, (body, options) =>
+    real.transaction(async (tx) => {
+      const value = await body(tx);
+      if (races.toLose === 0) return value;
+      races.toLose -= 1;
+      races.lost += 1;
+      throw new CounterfoilError("RACE_LOST", "Cannot commit: injected");
+    }, options),
+  );
   const app: App = defineApp({
     store,
     connections: [],

@@ -1,8 +1,9 @@
 /** Moves of a state of one's own: one conditional UPDATE, listed pairs only. */
 import { type App, defineApp, transitions } from "counterfoil";
-import { sqlite } from "counterfoil/sqlite";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { storeAt } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
+import { ownDatabase } from "../support/own-database.ts";
 
 type Status = "new" | "paid" | "done";
 const options = {
@@ -15,7 +16,7 @@ const status = transitions<Status>(options);
 
 let app: App;
 beforeEach(async () => {
-  app = defineApp({ store: sqlite(":memory:"), connections: [], effects: [] });
+  app = defineApp({ store: storeAt((await ownDatabase()).address), connections: [], effects: [] });
   onTestFinished(() => app.stop());
   await rows(app, 'CREATE TABLE orders (tenant TEXT, id TEXT, status TEXT, "order" TEXT)');
   await rows(app, "INSERT INTO orders VALUES ('a', '1', 'new', 'x'), ('b', '1', 'new', 'y')");

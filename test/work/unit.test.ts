@@ -1,10 +1,11 @@
 /** What a body may do inside its transaction, and what is left of it when it does something else. */
 import { type App, connect, defineApp, effect, resource, type } from "counterfoil";
-import { sqlite } from "counterfoil/sqlite";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { WorkContext } from "../../src/domain/handler.ts";
 import { caseSecret, sender } from "../support/case-delivery.ts";
+import { storeAt } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
+import { ownDatabase } from "../support/own-database.ts";
 
 const tell = effect("tell/v1", {
   input: type<{ n: number }>(),
@@ -16,7 +17,7 @@ const thing = resource("thing", { state: type<{ name: string }>() });
 let app: App;
 beforeEach(async () => {
   app = defineApp({
-    store: sqlite(":memory:"),
+    store: storeAt((await ownDatabase()).address),
     connections: [connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [] })],
     effects: [tell],
     limits: { obligationsPerEvent: 3 },

@@ -1,5 +1,4 @@
 /** Loops that must not stop: through a store that is away, and work that throws. */
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { openOffice } from "../outbox/office.ts";
@@ -9,8 +8,7 @@ test("a store that is away for a while is told once, and work goes on by itself 
   const desk = await office.desk();
   desk.worker.start();
   await eventually(() => (desk.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
-  using database = new DatabaseSync(office.file);
-  database.exec("BEGIN IMMEDIATE");
+  const lock = await office.database.lock();
   const failures = (): number =>
     desk.events.filter((event) => event.kind === "loop.failed" && event.loop === "dispatch").length;
   for (let minutes = 0; minutes < 10; minutes += 1) {
@@ -21,7 +19,7 @@ test("a store that is away for a while is told once, and work goes on by itself 
   expect(desk.events).toContainEqual(
     expect.objectContaining({ kind: "loop.failed", loop: "dispatch", code: "STORE_BUSY" }),
   );
-  database.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   await desk.owe("order-1");
   await eventually(async () => {
     office.clock.advance(1_000);

@@ -1,5 +1,4 @@
 /** Stopping at each phase of an attempt, and what the next start finds. */
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/domain/limits.ts";
@@ -12,12 +11,11 @@ test("what was claimed and not started goes back unharmed", async () => {
   await using office = await openOffice();
   const desk = await office.desk();
   await desk.owe("order-1");
-  using database = new DatabaseSync(office.file);
-  database.exec("BEGIN IMMEDIATE");
+  const lock = await office.database.lock();
   desk.worker.start();
   await setImmediate();
   const stopping = desk.worker.stop();
-  database.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   await stopping;
   const { obligation, attempts, lease } = await desk.see("order-1");
   expect(obligation).toMatchObject({ state: "owed", reached: "no", tries: 0, crashes: 0 });
@@ -136,8 +134,7 @@ test("what the store does not take any more is left to its lease, and stopping e
   office.provider.failNext({ when: "after", kind: "hold" });
   desk.worker.start();
   await eventually(() => office.provider.held === 1);
-  using database = new DatabaseSync(office.file);
-  database.exec("BEGIN IMMEDIATE");
+  const lock = await office.database.lock();
   let stopped = false;
   const stopping = desk.worker.stop({ graceMs: 1_000 }).then(() => (stopped = true));
   await eventually(() => {
@@ -145,7 +142,7 @@ test("what the store does not take any more is left to its lease, and stopping e
     return stopped;
   });
   await stopping;
-  database.exec("ROLLBACK");
+  await lock[Symbol.asyncDispose]();
   expect((await desk.see("order-1")).obligation).toMatchObject({ state: "sending" });
   office.provider.release();
   office.clock.advance(60_000);
