@@ -47,6 +47,7 @@ export type { KeyStanding } from "./operator/key-standing.ts";
 export type { NextStep } from "./operator/next-step.ts";
 export type { Operator } from "./operator/operator.ts";
 export type { ObligationReport, ReceiptReport, Status } from "./operator/operator-reads.ts";
+export type { PruneAction, PruneCounts } from "./operator/prune.ts";
 export type { Resolution } from "./operator/resolve.ts";
 export type { ResumeAction } from "./operator/resume.ts";
 export type {

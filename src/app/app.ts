@@ -18,6 +18,7 @@ import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
 import { Operator } from "../operator/operator.ts";
+import { Retention } from "../operator/retention.ts";
 import type { SignedDelivery } from "../providers/sample-delivery.ts";
 import { headersFromFetch } from "../verify/delivery-headers.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -162,9 +163,10 @@ class CounterfoilApp implements App {
     this.subscribers = parts.subscribers;
     const context = { runtime, connections };
     this.#inbox = new Inbox(context, () => this.#opened());
+    const retention = new Retention(runtime);
     this.#worker = new Worker(runtime, {
       applyDue: () => applyDue(context),
-      expireBytes: () => expireBytes(runtime),
+      retain: async () => (await expireBytes(runtime)) || retention.run(),
     });
     const hooks = new Hooks({
       connections,

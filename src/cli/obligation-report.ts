@@ -19,16 +19,18 @@ const attemptColumns = ["fence", "kind", "generation", "startedAt", "endedAt", "
 /** What is known of an obligation; URL, bodies and input, which hold payload, only where they are asked for. */
 export function obligationReport(report: ObligationReport, withPayload: boolean): Report {
   const { request, requestDigest, answer, lease, key, next, audit } = report;
+  const input = report.input === null ? null : (JSON.parse(report.input) as unknown);
   const obligation = obligationRecord(report.obligation);
   const attempts = report.attempts.map(attemptRecord);
   const { destination } = report.obligation;
-  const bytes = request.body?.length ?? 0;
+  const bytes = request?.body?.length ?? 0;
   const json = {
     obligation,
     key,
     lease,
     next: nextJson(next),
-    request: {
+    // Retention may have removed it.
+    request: request && {
       method: request.method,
       destination,
       bytes,
@@ -38,7 +40,7 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
         body: bytesJson(request.body),
       }),
     },
-    ...(withPayload && { input: JSON.parse(report.input) as unknown }),
+    ...(withPayload && { input }),
     answer: answer && {
       status: answer.status,
       bytes: answer.body.length,
@@ -53,7 +55,7 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
       "",
       recordText({
         ...obligation,
-        request: `${request.method} ${destination}, ${bytes} bytes`,
+        request: request ? `${request.method} ${destination}, ${bytes} bytes` : "removed by retention",
         digest: requestDigest,
         key: keyText(report),
         lease: lease && `${lease.worker}${lease.live ? "" : " (ended)"}`,
@@ -62,7 +64,10 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
     ],
     ["Attempts", rowsText(attemptColumns, attempts)],
     auditSection(audit),
-    ["Request", withPayload ? `${inertText(`${request.method} ${request.url}`)}\n${bytesText(request.body)}` : ""],
+    [
+      "Request",
+      withPayload && request ? `${inertText(`${request.method} ${request.url}`)}\n${bytesText(request.body)}` : "",
+    ],
     ["Answer", withPayload && answer ? `${answer.status}\n${bytesText(answer.body)}` : ""],
   ]);
   return { json, text };

@@ -6,6 +6,7 @@ import { doneCommand } from "./commands/done.ts";
 import { listCommand } from "./commands/list.ts";
 import { lookupCommand } from "./commands/lookup.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { pruneCommand } from "./commands/prune.ts";
 import { renewKeyCommand } from "./commands/renew-key.ts";
 import { reprocessCommand } from "./commands/reprocess.ts";
 import { resolveCommand } from "./commands/resolve.ts";
@@ -19,7 +20,7 @@ import { exitCodes } from "./exit-codes.ts";
 
 /** Commands by what they are for, in the order in which help shows them. */
 const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
-  "Run:": [serveCommand, migrateCommand, sendCommand],
+  "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand],
   "Look:": [statusCommand, listCommand, showCommand],
   "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],

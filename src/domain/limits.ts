@@ -27,10 +27,16 @@ export interface Limits {
   readonly groupMax: number;
   /** Handler time after which a group takes no further member. */
   readonly groupMs: number;
+  /** Time of one handler in its transaction, where the store cannot tell what it waits for. */
+  readonly handlerMs: number;
   /** Whole-transaction runs of a handler that lost a deadlock or serialization race. */
   readonly rerunsMax: number;
   /** How long payload bytes stay after a final outcome; 0 keeps none. */
   readonly bytesMs: number;
+  /** How long the frozen request, the input and the answers of a finished obligation stay. */
+  readonly requestsMs: number;
+  /** How long attempts of a finished obligation, and facts of refused deliveries, stay. */
+  readonly historyMs: number;
   /** Redeliveries of one event that are recorded one by one; later ones are only counted. */
   readonly deliveriesKept: number;
   /** Other contents of one event that are kept beside it. */
@@ -118,8 +124,11 @@ export const defaults: Limits = {
   lockMs: 1_500,
   groupMax: 64,
   groupMs: 200,
+  handlerMs: 5 * second,
   rerunsMax: 4,
   bytesMs: 3 * day,
+  requestsMs: 30 * day,
+  historyMs: 90 * day,
   deliveriesKept: 32,
   mismatchesKept: 16,
   refusalsKept: 1_000,

@@ -22,6 +22,7 @@ import {
   type Status,
   statusOf,
 } from "./operator-reads.ts";
+import { prune, type PruneAction, type PruneCounts } from "./prune.ts";
 import { renewKey } from "./renew-key.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 import { type ResumeAction, resume } from "./resume.ts";
@@ -149,5 +150,10 @@ export class Operator {
   /** Runs the handler of any event whose bytes remain, through the same dedupe and guards as a delivery. */
   reprocess(action: ReceiptAction): Promise<Acted> {
     return reprocess(this.#acting, action);
+  }
+
+  /** Removes what retention says is old, in small transactions, or counts it. Workers do the same by and by. */
+  prune(action: PruneAction = {}): Promise<PruneCounts> {
+    return prune(this.#acting, action);
   }
 }

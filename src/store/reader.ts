@@ -50,9 +50,10 @@ export interface RecordedAudit extends AuditEntry {
 
 export interface ObligationDetail {
   readonly obligation: Obligation;
-  readonly input: string;
-  readonly request: FrozenRequest;
-  readonly requestDigest: string;
+  /** These three are `null` once retention has removed them. */
+  readonly input: string | null;
+  readonly request: FrozenRequest | null;
+  readonly requestDigest: string | null;
   readonly attempts: readonly Attempt[];
   readonly answer: StoredAnswer | null;
   readonly lease: { readonly worker: string; readonly live: boolean } | null;

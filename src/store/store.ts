@@ -323,8 +323,42 @@ export interface DueBounds {
   readonly obligations: readonly { readonly effect: string; readonly withinMs: number }[];
 }
 
+/**
+ * What goes when it is old. Nothing that is open is touched, nor any key: receipts, operation keys and
+ * fences stay, and so do snapshots with their tombstones, which keep older states away.
+ *
+ * - `payloads`: bytes of events whose own time has come
+ * - `requests`: frozen requests and inputs of finished obligations
+ * - `answers`: stored answers of finished obligations
+ * - `attempts`: attempts of finished obligations
+ * - `refusals`: safe facts of refused deliveries
+ */
+export const prunableKinds = ["payloads", "requests", "answers", "attempts", "refusals"] as const;
+export type PrunableKind = (typeof prunableKinds)[number];
+
+export interface PruneBatch {
+  readonly kind: PrunableKind;
+  /** How long ago it must have ended, or been noted; payloads carry their own time instead. */
+  readonly olderThanMs: number;
+  /** Where the batch before ended; 0 begins with the oldest. */
+  readonly after: number;
+  /** Things looked at, at most. */
+  readonly limit: number;
+  /** Count, and remove nothing. */
+  readonly dryRun: boolean;
+}
+
+export interface Pruned {
+  /** Events, obligations or refusals that lost what the kind names, or would. */
+  readonly count: number;
+  /** Where the next batch begins; `null` when there is nothing old behind this one. */
+  readonly next: number | null;
+}
+
 /** What keeps a store in order, rarely and apart from its work. */
 export interface UpkeepWrites {
+  /** Removes one batch of what is old, the oldest first. */
+  prune(batch: PruneBatch): Promise<Pruned>;
   /** Notes that a worker is here now. */
   seeWorker(sign: WorkerSign): Promise<void>;
   /**

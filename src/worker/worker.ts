@@ -14,8 +14,8 @@ export interface WorkerOptions {
   readonly name?: string;
   /** Applies events that are due; gives whether there may be more. */
   readonly applyDue?: () => Promise<boolean>;
-  /** Removes bytes whose time has come; gives whether there may be more. */
-  readonly expireBytes?: () => Promise<boolean>;
+  /** Removes what is old; gives whether there may be more. */
+  readonly retain?: () => Promise<boolean>;
   /** Carries out one call. Default: real HTTP. */
   readonly call?: Call;
 }
@@ -49,7 +49,7 @@ export class Worker {
   #watchers: (() => void)[] = [];
 
   constructor(runtime: Runtime, options: WorkerOptions = {}) {
-    const { name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`, applyDue, expireBytes, call } = options;
+    const { name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`, applyDue, retain, call } = options;
     const { pollMs, heartbeatMs } = runtime.limits;
     this.#runtime = runtime;
     this.#call = call;
@@ -69,7 +69,7 @@ export class Worker {
     this.#feeders = applyDue ? [rescuer, loop("inbox", pollMs, applyDue)] : [rescuer];
     const upkeep = new Upkeep(runtime, name);
     const chores = [loop("upkeep", heartbeatMs, () => upkeep.run())];
-    this.#chores = expireBytes ? [...chores, loop("retention", heartbeatMs, expireBytes)] : chores;
+    this.#chores = retain ? [...chores, loop("retention", heartbeatMs, retain)] : chores;
   }
 
   /** Starts the loops. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
-import { openShop, Running, type Shop } from "./command.ts";
+import { counterfoil, openShop, Running, type Shop } from "./command.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -207,6 +207,25 @@ test("status says that no worker runs, and how to start one", async () => {
   onTestFinished(() => void worker.child.kill("SIGKILL"));
   await shop.reaches("done");
   await eventually(async () => (await workers()) === "1 running");
+});
+
+test("prune counts what is old, in text and in JSON, and says when nothing is", async () => {
+  const shop = await openShop();
+  const { url } = await shop.serve("--role", "receiver", "--log", "silent");
+  expect((await shop.run("prune")).stdout).toBe("Nothing is old.\n");
+  const soon = new Running(["serve", "--role", "worker", "--log", "silent"], { env: shop.env });
+  onTestFinished(() => void soon.child.kill("SIGKILL"));
+  await shop.run("send", "stripe", "--url", url);
+  await shop.reaches("done");
+  const env = { ...shop.env, SHOP_REQUESTS_MS: "0" };
+  const counts = { payloads: 0, requests: 1, answers: 1, attempts: 0, refusals: 0 };
+  const pruned = async (...args: readonly string[]) => (await counterfoil(["prune", ...args], { env })).stdout;
+  expect(JSON.parse(await pruned("--dry-run", "--json"))).toEqual({ dryRun: true, ...counts });
+  expect(await pruned("--dry-run")).toMatch(/^Would go:\npayloads +0\nrequests +1\n/);
+  expect(JSON.parse(await pruned("--json", "--why", "disk"))).toEqual({ dryRun: false, ...counts });
+  expect(await pruned()).toBe("Nothing is old.\n");
+  const shown = await shop.run("show", ...key, "--payload");
+  expect(shown.stdout).toMatch(/^request +removed by retention$/m);
 });
 
 test("payload is shown only when it is asked for, and what a terminal would act on is shown as text", async () => {

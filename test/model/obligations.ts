@@ -93,8 +93,8 @@ function checkEffects({ carriers, provider }: World, detail: ObligationDetail, l
   expect(wrong.filter(Boolean), ref).toEqual([]);
 }
 
-function bodyOf({ body }: ObligationDetail["request"]): string {
-  return new TextDecoder().decode(body ?? undefined);
+function bodyOf(request: ObligationDetail["request"]): string {
+  return new TextDecoder().decode(request?.body ?? undefined);
 }
 
 function isOther(was: Obligation, is: Obligation): boolean {

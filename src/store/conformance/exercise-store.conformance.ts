@@ -8,6 +8,7 @@ import { exerciseLeases } from "./leases.conformance.ts";
 import { exerciseMigrating } from "./migrating.conformance.ts";
 import { exerciseObligations } from "./obligations.conformance.ts";
 import { exerciseOpenReceipts } from "./open-receipts.conformance.ts";
+import { exercisePruning } from "./prune.conformance.ts";
 import { exerciseQueries } from "./queries.conformance.ts";
 import { exerciseReading } from "./reading.conformance.ts";
 import { exerciseReceipts } from "./receipts.conformance.ts";
@@ -36,5 +37,6 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseSnapshots(make);
     exerciseReading(make);
     exerciseUpkeep(make);
+    exercisePruning(make);
   });
 }

@@ -14,14 +14,14 @@ import {
   settledReceipt,
   snapshotDraft,
 } from "../conformance/drafts.conformance.ts";
-import type { Store } from "../store.ts";
+import { prunableKinds, type Store } from "../store.ts";
 import { sqliteBundle } from "./bundle.conformance.ts";
 
 /** What may be scanned: values of ours, small tables, and indexes that hold only what is open. */
 const allowed = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN json_each /,
-  /^SCAN (due|m|here|t)$/,
+  /^SCAN (due|m|here|p|t)$/,
   /^SCAN counterfoil_(refusals|destinations|workers)/,
   /^SCAN (o|r) USING INDEX counterfoil_\w+_(leased|attention)$/,
   /^SCAN counterfoil_(mismatches|receipts|obligations) USING COVERING INDEX counterfoil_\w+_(open|outcome)$/,
@@ -61,6 +61,11 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.move([moveOf(claim, { state: "settling", dueAt: tx.now })]);
   });
   await claimDue(store);
+  await commit(store, async (tx) => {
+    for (const kind of prunableKinds) {
+      for (const dryRun of [true, false]) await tx.prune({ kind, olderThanMs: -1, after: 0, limit: 1, dryRun });
+    }
+  });
 }
 
 async function readEverything({ reader }: Store): Promise<void> {

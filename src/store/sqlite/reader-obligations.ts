@@ -63,7 +63,7 @@ function startsWith(prefix: string): Condition {
 const selectObligation = sql(
   "read.obligation",
   `SELECT ${obligationColumns}, ${requestColumns}, o.lease_worker, ${liveLease} AS lease_live
-   FROM counterfoil_obligations AS o JOIN counterfoil_requests AS q ON q.obligation_id = o.id
+   FROM counterfoil_obligations AS o LEFT JOIN counterfoil_requests AS q ON q.obligation_id = o.id
    WHERE o.tenant = ?3 AND o.operation_key = ?4`,
 );
 
@@ -72,7 +72,7 @@ const selectAttempts = sql(
   "SELECT * FROM counterfoil_attempts WHERE obligation_id = ? ORDER BY fence",
 );
 
-interface DetailRow extends ObligationRow, RequestRow {
+interface DetailRow extends ObligationRow {
   readonly lease_worker: string | null;
   readonly lease_live: number | null;
 }
@@ -82,11 +82,12 @@ export function readObligation(handle: ReadHandle, tenant: string, operationKey:
   const found = handle.statement(selectObligation).get(bootId, monotonicMs, tenant, operationKey);
   if (!found) return undefined;
   const row = found as unknown as DetailRow;
+  const frozen = found["method"] === null ? null : (found as unknown as RequestRow);
   return {
     obligation: toObligation(row),
-    input: row.input,
-    request: toRequest(row),
-    requestDigest: row.request_digest,
+    input: frozen && frozen.input,
+    request: frozen && toRequest(frozen),
+    requestDigest: frozen && frozen.request_digest,
     attempts: handle
       .statement(selectAttempts)
       .all(row.id)

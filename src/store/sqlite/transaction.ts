@@ -9,6 +9,7 @@ import type { Handle } from "./handle.ts";
 import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
 import { arrive, dueReceipts, lockReceipt } from "./open-receipts.ts";
+import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
@@ -168,6 +169,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async seeWorker(sign: Contract.WorkerSign): Promise<void> {
     this.#scopes.use(() => seeWorker(this.#handle, sign));
+  }
+
+  async prune(batch: Contract.PruneBatch): Promise<Contract.Pruned> {
+    return this.#scopes.use(() => prune(this.#handle, batch));
   }
 
   async clampDue(bounds: Contract.DueBounds): Promise<number> {

@@ -1,9 +1,9 @@
 /** A small shop for the command line's tests: its database, secret and carrier come by environment. */
 import { type App, connect, defineApp, effect, jsonLogger, type } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
+import { storeAt } from "../../support/engine.ts";
 
-const { SHOP_DATABASE = "shop.db", SHOP_SECRET, SHOP_CARRIER = "http://127.0.0.1:9" } = process.env;
+const { SHOP_DATABASE = "shop.db", SHOP_SECRET, SHOP_CARRIER = "http://127.0.0.1:9", SHOP_REQUESTS_MS } = process.env;
 
 const ship = effect("ship/v1", {
   input: type<{ order: string }>(),
@@ -24,9 +24,10 @@ const paid = stripe.on("payment_intent.succeeded", async ({ event, owe, waitFor 
 });
 
 const app: App = defineApp({
-  store: sqlite(SHOP_DATABASE),
+  store: storeAt(SHOP_DATABASE),
   connections: [connect("stripe", { provider: stripe, secrets: [SHOP_SECRET], tenant: "acme", handlers: [paid] })],
   effects: [ship],
+  ...(SHOP_REQUESTS_MS && { limits: { requestsMs: Number(SHOP_REQUESTS_MS) } }),
   ...(process.env["SHOP_LOG"] === "1" && { telemetry: jsonLogger() }),
 });
 export default app;
