@@ -1,0 +1,34 @@
+/**
+ * How transactions begin: with their isolation, their timeouts and a reading of the server's clock, in one
+ * message. Everything is set for the transaction alone, since a pooler may give the next one another session.
+ */
+import type { DriverResult } from "./driver.ts";
+
+export interface BeginOptions {
+  /** A read sees one state of the database throughout; a write sees, statement by statement, what is committed. */
+  readonly kind: "read" | "write";
+  /** Longest wait for each lock. */
+  readonly lockMs: number;
+  /** Longest time of each statement; 0 is without end. */
+  readonly statementMs: number;
+}
+
+/** A process that stopped inside a transaction holds its locks no longer than this. */
+const idleMs = 60_000;
+
+/** READ COMMITTED whatever the server's default is. A database that is replicated asynchronously by its owner's wish stays so; one that would not even write to its own disk is told to. */
+export function beginText({ kind, lockMs, statementMs }: BeginOptions): string {
+  const mode = kind === "read" ? "REPEATABLE READ READ ONLY" : "READ COMMITTED READ WRITE";
+  return `BEGIN ISOLATION LEVEL ${mode}; SELECT set_config('lock_timeout', '${Math.max(1, Math.ceil(lockMs))}', true),
+    set_config('statement_timeout', '${statementMs}', true),
+    set_config('idle_in_transaction_session_timeout', '${idleMs}', true),
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`;
+}
+
+/** The reading of the server's clock. */
+export function clockOf(answer: DriverResult): number {
+  const results = answer as DriverResult | readonly DriverResult[];
+  const last = Array.isArray(results) ? (results.at(-1) as DriverResult) : (results as DriverResult);
+  return Number(last.rows[0]?.["now"]);
+}

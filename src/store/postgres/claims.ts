@@ -1,0 +1,122 @@
+/**
+ * Claims: what is due is leased, its fence raised and its attempt recorded, before anything is sent.
+ *
+ * The row in `progress` is the record: it names worker, kind, fence and start of an attempt whose end
+ * nobody has written. A row of the history is written once, when the attempt is let go of.
+ */
+import type { AttemptKind } from "../../domain/obligation.ts";
+import { type ObligationRow, type RequestRow, toObligation, toRequest } from "../rows.ts";
+import type { Claim, Lane, ObligationWrites } from "../store.ts";
+import { decidingAnswer, lateEvidence } from "./answers.ts";
+import type { Handle } from "./handle.ts";
+import { callable, laneWalk } from "./lanes.ts";
+import { relation } from "./relation.ts";
+import { type AnswerRow, openColumns, requestColumns, toAnswer } from "./rows.ts";
+import { sql } from "./statements.ts";
+
+const lanesAsked = relation("l", { hook: "bool", effect: "text", destination: "text", most: "int8", since: "int8" }, 3);
+
+// Index progress_due, in its order, from each lane's cursor on: rows that were claimed before it may be
+// dead and still stand in the index for as long as somebody's snapshot sees them. Others' locks are
+// passed by. The claimed rows are then found by primary key.
+const claim = sql(
+  "claim.due",
+  `WITH lane AS MATERIALIZED (SELECT * FROM ${lanesAsked.from} WHERE ${callable("l")}),
+   due AS MATERIALIZED (
+     SELECT l.ord, p.obligation_id, p.due_at FROM lane AS l CROSS JOIN LATERAL (
+       SELECT p.obligation_id, p.due_at FROM counterfoil.progress AS p
+       WHERE p.hook = l.hook AND p.effect = l.effect AND p.destination = l.destination
+         AND p.due_at >= l.since AND p.due_at <= $1
+       ORDER BY p.due_at, p.obligation_id LIMIT l.most FOR UPDATE SKIP LOCKED) AS p),
+   claimed AS (
+     UPDATE counterfoil.progress AS p SET fence = p.fence + 1, due_at = NULL, updated_at = $1,
+       state = CASE p.state WHEN 'owed' THEN 'sending' ELSE p.state END,
+       lease_kind = CASE p.state WHEN 'uncertain' THEN 'lookup' WHEN 'settling' THEN 'settle' ELSE 'send' END,
+       lease_worker = $2, lease_from = $1, lease_until = $3
+     FROM due WHERE p.obligation_id = due.obligation_id
+     RETURNING p.*, due.ord, due.due_at AS was_due_at)
+   SELECT ${openColumns}, p.lease_kind, p.was_due_at, p.ord::int AS ord, ${requestColumns},
+     late.status AS late_status, late.body AS late_body, late.truncated AS late_truncated, late.found AS late,
+     told.status, told.body AS told_body, told.truncated, told.found AS told
+   FROM claimed AS p JOIN counterfoil.obligations AS o ON o.id = p.obligation_id
+   JOIN counterfoil.requests AS q ON q.obligation_id = p.obligation_id
+   LEFT JOIN LATERAL (
+     SELECT true AS found, e.* FROM (${lateEvidence("p.obligation_id")}) AS e WHERE p.lease_kind <> 'settle'
+   ) AS late ON p.fence > 1
+   LEFT JOIN LATERAL (SELECT true AS found, e.* FROM (${decidingAnswer("p.obligation_id")}) AS e) AS told
+     ON p.lease_kind = 'settle'
+   ORDER BY p.ord, p.was_due_at, p.obligation_id`,
+);
+
+interface ClaimRow extends ObligationRow, RequestRow {
+  readonly lease_kind: AttemptKind;
+  readonly was_due_at: number;
+  readonly ord: number;
+  readonly late: true | null;
+  readonly late_status: number | null;
+  readonly late_body: Uint8Array | null;
+  readonly late_truncated: boolean | null;
+  readonly told: true | null;
+  readonly told_body: Uint8Array | null;
+  readonly status: AnswerRow["status"];
+  readonly truncated: AnswerRow["truncated"];
+}
+
+type ClaimOptions = Parameters<ObligationWrites["claim"]>[0];
+
+/** Claims what is due in each lane, oldest first. */
+export async function claimObligations(handle: Handle, { lanes, worker, leaseMs }: ClaimOptions): Promise<Claim[]> {
+  if (lanes.length === 0) return [];
+  const now = handle.stamp.wallMs;
+  const rows = await handle.run<ClaimRow>(claim, [
+    now,
+    worker,
+    now + leaseMs,
+    ...lanesAsked.values(
+      lanes.map(({ effect, destination, calls, limit }) => ({
+        hook: !calls,
+        effect,
+        destination,
+        most: limit,
+        since: 0,
+      })),
+    ),
+  ]);
+  return rows.map((row) => toClaim(handle, row));
+}
+
+function toClaim(handle: Handle, row: ClaimRow): Claim {
+  const { late_status: status, late_body: body, late_truncated: truncated } = row;
+  const late = row.late ? toAnswer({ status, body, truncated }) : null;
+  const told = row.told ? toAnswer({ status: row.status, body: row.told_body, truncated: row.truncated }) : null;
+  return {
+    obligation: toObligation(row),
+    kind: row.lease_kind,
+    fence: row.fence,
+    input: row.input,
+    request: toRequest(row),
+    requestDigest: row.request_digest,
+    answer: told ?? late,
+    evidence: late !== null,
+    claimedAt: handle.stamp,
+  };
+}
+
+const walkLanes = sql(
+  "lane.walk",
+  `WITH RECURSIVE ${laneWalk}
+   SELECT l.hook, l.effect, l.destination FROM lane AS l WHERE l.due_at <= $1 AND ${callable("l")}
+   ORDER BY l.hook, l.effect, l.destination`,
+);
+
+interface LaneRow {
+  readonly hook: boolean;
+  readonly effect: string;
+  readonly destination: string;
+}
+
+/** Lanes with something due, without those that call a paused destination. */
+export async function dueLanes(handle: Handle): Promise<Lane[]> {
+  const rows = await handle.run<LaneRow>(walkLanes, [handle.stamp.wallMs]);
+  return rows.map(({ hook, effect, destination }) => ({ effect, destination, calls: !hook }));
+}

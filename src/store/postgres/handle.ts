@@ -1,0 +1,21 @@
+import type { Stamp } from "../../domain/instant.ts";
+import type { StoreLimits } from "../store.ts";
+import type { Sql } from "./statements.ts";
+
+/** Runs a statement of the engine's own; gives its rows. */
+export type Run = <Row = unknown>(statement: Sql, values: readonly unknown[]) => Promise<readonly Row[]>;
+
+/** What the functions of each topic work with: one transaction. */
+export interface Handle {
+  readonly run: Run;
+  readonly stamp: Stamp;
+  readonly limits: StoreLimits;
+}
+
+/** What reads work with: one state of the database. */
+export interface ReadHandle {
+  readonly run: Run;
+  /** Runs a text that was put together for this call. */
+  readonly runText: <Row = unknown>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
+  readonly now: number;
+}

@@ -1,0 +1,2 @@
+/** `counterfoil/postgres`: the engine for many machines. */
+export { postgres, type PostgresOptions } from "./postgres.ts";

@@ -1,0 +1,173 @@
+/** Owing: one obligation for each operation key of a tenant, with its frozen request. */
+import type { Obligation } from "../../domain/obligation.ts";
+import { type ObligationRow, toObligation } from "../rows.ts";
+import type { ObligationDraft, OwedObligation } from "../store.ts";
+import type { Handle } from "./handle.ts";
+import { lostRace } from "./lost-race.ts";
+import { relation } from "./relation.ts";
+import { doneColumns, openColumns } from "./rows.ts";
+import { sql } from "./statements.ts";
+import { plain } from "./values.ts";
+
+const drafts = relation(
+  "d",
+  {
+    tenant: "text",
+    operation_key: "text",
+    effect: "text",
+    destination: "text",
+    connection: "text",
+    account: "text",
+    receipt_id: "int8",
+    input_digest: "text",
+    method: "text",
+    url: "text",
+    content_type: "text",
+    body: "bytea",
+    digest: "text",
+    input: "text",
+  },
+  1,
+);
+
+// The unique index on (tenant, operation_key) decides: an insert that meets another transaction's waits
+// for its end. The obligation, its request and its due row are one statement.
+const insertObligations = sql(
+  "obligation.insert",
+  `WITH draft AS MATERIALIZED (
+     SELECT nextval('counterfoil.obligations_id_seq') AS id, d.* FROM ${drafts.from}),
+   created AS (
+     INSERT INTO counterfoil.obligations (id, tenant, operation_key, effect, destination, connection, account, receipt_id,
+       input_digest, created_at)
+     OVERRIDING SYSTEM VALUE
+     SELECT id, tenant, operation_key, effect, destination, connection, account, receipt_id, input_digest, $1
+     FROM draft ORDER BY tenant COLLATE "C", operation_key COLLATE "C"
+     ON CONFLICT (tenant, operation_key) DO NOTHING
+     RETURNING id),
+   owed AS MATERIALIZED (SELECT draft.* FROM created JOIN draft USING (id)),
+   request AS (
+     INSERT INTO counterfoil.requests (obligation_id, method, url, content_type, body, digest, input)
+     SELECT id, method, url, content_type, body, digest, input FROM owed),
+   due AS (
+     INSERT INTO counterfoil.progress (obligation_id, effect, destination, state, reached, fence, generation, tries,
+       lookups, crashes, updated_at, due_at)
+     SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1, $1 FROM owed)
+   SELECT ord::int, id FROM owed`,
+);
+
+const keys = relation("k", { tenant: "text", operation_key: "text" });
+
+// A statement of its own sees what was committed while the insert waited.
+const selectOwed = sql(
+  "obligation.owed",
+  `SELECT k.ord::int AS ord, o.id, o.effect, o.input_digest FROM ${keys.from}
+   JOIN counterfoil.obligations AS o USING (tenant, operation_key)`,
+);
+
+/** What is known of a key: the obligation that has it, and what that is for. */
+interface Owed {
+  readonly id: number;
+  readonly effect: string;
+  readonly inputDigest: string;
+}
+
+/** Owes each draft; a key that repeats meets its first use. */
+export async function oweObligations(handle: Handle, given: readonly ObligationDraft[]): Promise<OwedObligation[]> {
+  if (given.length === 0) return [];
+  const firsts = new Map(given.toReversed().map((draft) => [keyOf(draft), draft]));
+  const distinct = given.filter((draft) => firsts.get(keyOf(draft)) === draft);
+  const inserted = await handle.run<{ ord: number; id: number }>(insertObligations, [
+    handle.stamp.wallMs,
+    ...drafts.values(distinct.map(draftRow)),
+  ]);
+  const created = new Map(inserted.map(({ ord, id }) => [distinct[ord - 1] as ObligationDraft, id]));
+  const rest = distinct.filter((draft) => !created.has(draft));
+  const known = await knownObligations(handle, rest);
+  return given.map((draft) => {
+    const id = created.get(draft);
+    if (id !== undefined) return { kind: "created", id };
+    const first = firsts.get(keyOf(draft)) as ObligationDraft;
+    const owed = known.get(first) ?? { id: created.get(first) as number, ...first };
+    const same = owed.effect === draft.effect && owed.inputDigest === draft.inputDigest;
+    return { kind: same ? "same" : "conflict", id: owed.id };
+  });
+}
+
+function keyOf({ tenant, operationKey }: ObligationDraft): string {
+  return JSON.stringify([tenant, operationKey]);
+}
+
+function draftRow(draft: ObligationDraft): Parameters<typeof drafts.values>[0][number] {
+  const { tenant, effect, destination, connection, account, request } = draft;
+  return {
+    tenant,
+    operation_key: draft.operationKey,
+    effect,
+    destination,
+    connection,
+    account,
+    receipt_id: draft.receiptId,
+    input_digest: draft.inputDigest,
+    method: request.method,
+    url: plain(request.url),
+    content_type: plain(request.contentType),
+    body: request.body,
+    digest: draft.requestDigest,
+    input: plain(draft.input),
+  };
+}
+
+async function knownObligations(
+  handle: Handle,
+  known: readonly ObligationDraft[],
+): Promise<Map<ObligationDraft, Owed>> {
+  if (known.length === 0) return new Map();
+  const rows = await handle.run<{ ord: number; id: number; effect: string; input_digest: string }>(
+    selectOwed,
+    keys.values(known.map(({ tenant, operationKey }) => ({ tenant, operation_key: operationKey }))),
+  );
+  if (rows.length < known.length) throw lostRace("an obligation was removed meanwhile");
+  return new Map(
+    rows.map(({ ord, id, effect, input_digest: inputDigest }) => [
+      known[ord - 1] as ObligationDraft,
+      { id, effect, inputDigest },
+    ]),
+  );
+}
+
+// The row that moves is the one that is locked: in `progress`, or here once it is done.
+const lockOpen = sql(
+  "obligation.lock",
+  `SELECT ${openColumns} FROM counterfoil.obligations AS o JOIN counterfoil.progress AS p ON p.obligation_id = o.id
+   WHERE o.tenant = $1 AND o.operation_key = $2 FOR UPDATE OF p`,
+);
+
+const lockDone = sql(
+  "obligation.lock-done",
+  `SELECT ${doneColumns} FROM counterfoil.obligations AS o
+   WHERE o.tenant = $1 AND o.operation_key = $2 AND o.state IS NOT NULL FOR UPDATE`,
+);
+
+/** One obligation, locked; it may be done meanwhile. */
+export async function lockObligation(
+  handle: Handle,
+  tenant: string,
+  operationKey: string,
+): Promise<Obligation | undefined> {
+  for (const statement of [lockOpen, lockDone]) {
+    const [row] = await handle.run<ObligationRow>(statement, [tenant, operationKey]);
+    if (row) return toObligation(row);
+  }
+  return undefined;
+}
+
+const pause = sql(
+  "destination.pause",
+  `INSERT INTO counterfoil.destinations (destination, paused_reason, updated_at) VALUES ($1, $2, $3)
+   ON CONFLICT (destination) DO UPDATE SET paused_reason = excluded.paused_reason, updated_at = excluded.updated_at`,
+);
+
+/** Pauses a destination for a reason, or resumes it. */
+export async function pauseDestination(handle: Handle, destination: string, reason: string | null): Promise<void> {
+  await handle.run(pause, [destination, plain(reason), handle.stamp.wallMs]);
+}

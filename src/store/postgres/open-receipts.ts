@@ -1,0 +1,96 @@
+/** Events that are not decided yet: what is due, and what an arrival makes due. */
+import { createHash } from "node:crypto";
+import type { Prerequisite } from "../../domain/outcome.ts";
+import { type PayloadRow, type ReceiptRow, toPayload, toReceipt } from "../rows.ts";
+import type { OpenReceipt } from "../store.ts";
+import type { Handle } from "./handle.ts";
+import { binaryArray } from "./relation.ts";
+import { receiptColumns, receiptTables } from "./rows.ts";
+import { sql } from "./statements.ts";
+
+/** Events among which the order of arrival is kept; as many that are longer due go before others. */
+const windowMax = 1_000;
+
+// Index receipts_due, in its order, as far as the window goes: what one arrival made due has one instant
+// and comes by rank. Others' locks are passed by.
+const selectDue = sql(
+  "receipt.due",
+  `WITH candidates AS MATERIALIZED (
+     SELECT id, rank FROM counterfoil.receipts
+     WHERE due_at <= $1 AND connection = ANY ($2::text[]) ORDER BY due_at, rank, id LIMIT greatest($3::int, ${windowMax})),
+   held AS MATERIALIZED (
+     SELECT r.id FROM candidates JOIN counterfoil.receipts AS r USING (id) WHERE r.due_at <= $1
+     ORDER BY r.rank, r.id LIMIT $3::int FOR UPDATE OF r SKIP LOCKED)
+   SELECT ${receiptColumns}, p.bytes, p.headers FROM held JOIN (${receiptTables}) USING (id)
+   LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id ORDER BY r.rank, r.id`,
+);
+
+/** Open events that are due: ranked ones first, by rank; then by id. */
+export async function dueReceipts(
+  handle: Handle,
+  { limit, connections }: { readonly limit: number; readonly connections: readonly string[] },
+): Promise<OpenReceipt[]> {
+  const rows = await handle.run<OpenReceiptRow>(selectDue, [
+    handle.stamp.wallMs,
+    binaryArray("text", connections),
+    limit,
+  ]);
+  return rows.map(toOpenReceipt);
+}
+
+const lockById = sql(
+  "receipt.lock",
+  `SELECT ${receiptColumns}, p.bytes, p.headers FROM ${receiptTables}
+   LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id WHERE r.id = $1 FOR UPDATE OF r`,
+);
+
+/** One receipt with its bytes, locked. */
+export async function lockReceipt(handle: Handle, id: number): Promise<OpenReceipt | undefined> {
+  const [row] = await handle.run<OpenReceiptRow>(lockById, [id]);
+  return row && toOpenReceipt(row);
+}
+
+const lockKeys = sql("names.lock", "SELECT pg_advisory_xact_lock(key) FROM unnest($1::int8[]) AS key");
+
+/** Takes the locks of names, in one order; they end with the transaction. */
+export async function lockNames(
+  handle: Handle,
+  {
+    schema,
+    tenant,
+    names,
+  }: { readonly schema: string; readonly tenant: string; readonly names: readonly Prerequisite[] },
+): Promise<void> {
+  const keys = new Set(names.map(({ kind, id }) => lockKey([schema, tenant, kind, id])));
+  const sorted = [...keys].toSorted((left, right) => (left < right ? -1 : left > right ? 1 : 0));
+  if (sorted.length > 0) await handle.run(lockKeys, [sorted.map(String)]);
+}
+
+/**
+ * A 64-bit key of an advisory lock. Advisory locks are the whole database's, so that the schema is part
+ * of what is hashed; two names with one key wait for each other and lose nothing else by it.
+ */
+export function lockKey(parts: readonly string[]): bigint {
+  return createHash("sha256").update(JSON.stringify(parts)).digest().readBigInt64BE();
+}
+
+// Index receipts_waiting. A time that is earlier already stays.
+const arriveAt = sql(
+  "receipt.arrive",
+  `WITH waiting AS MATERIALIZED (
+     SELECT id FROM counterfoil.receipts WHERE tenant = $2 AND waits_kind = $3 AND waits_id = $4
+     ORDER BY id FOR UPDATE)
+   UPDATE counterfoil.receipts AS r SET due_at = least(r.due_at, $1) FROM waiting WHERE r.id = waiting.id
+   RETURNING r.id`,
+);
+
+/** Makes events due that wait for a name. */
+export async function arrive(handle: Handle, tenant: string, name: Prerequisite): Promise<number> {
+  return (await handle.run(arriveAt, [handle.stamp.wallMs, tenant, name.kind, name.id])).length;
+}
+
+type OpenReceiptRow = ReceiptRow & PayloadRow;
+
+function toOpenReceipt(row: OpenReceiptRow): OpenReceipt {
+  return { receipt: toReceipt(row), payload: toPayload(row) };
+}

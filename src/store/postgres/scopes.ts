@@ -1,0 +1,241 @@
+/**
+ * The scopes of one open transaction: the transaction itself, and attempts inside it, each a savepoint.
+ * What the body of a scope does is kept whole or undone whole.
+ *
+ * - A savepoint is set right before the first statement of its scope, without waiting for its answer.
+ * - A scope ends when its body has settled and everything that was sent in it is answered: a statement
+ *   that nobody awaited is part of it, and its failure too.
+ * - A failed statement poisons its scope, as it does on the server: nothing more is sent in it, and its
+ *   body fails even if it swallowed the error.
+ * - A body that outlives its scope (it was too slow, or left work behind) is known by the context it
+ *   runs in, and refused, whatever scope is open then.
+ * - When the connection is gone, or the transaction has to run again, the transaction is broken: nothing
+ *   more runs in it.
+ */
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { CounterfoilError, hasCode } from "../../domain/errors.ts";
+import { closedError, unfinishedError } from "../scope-errors.ts";
+import type { DriverQuery, DriverResult } from "./driver.ts";
+import type { Doing } from "./errors.ts";
+import { NativeHandle } from "./native.ts";
+import type { Session } from "./session.ts";
+
+export interface Scope {
+  readonly scopes: Scopes;
+  /** 0 is the transaction; attempts count from 1. */
+  readonly depth: number;
+  /** Whether its savepoint is set. */
+  begun: boolean;
+  ended: boolean;
+  /** The first failure that no rollback has undone. */
+  failed: { readonly error: unknown } | undefined;
+  native: NativeHandle | undefined;
+}
+
+export interface ScopesOptions {
+  readonly session: Session;
+  /** Knows the scope that a call comes from. */
+  readonly inside: AsyncLocalStorage<Scope>;
+  /** Time of an outermost attempt. */
+  readonly attemptMs: number;
+}
+
+export class Scopes {
+  readonly #session: Session;
+  readonly #inside: AsyncLocalStorage<Scope>;
+  readonly #attemptMs: number;
+  readonly #stack: Scope[] = [];
+  #broken: CounterfoilError | undefined;
+
+  constructor({ session, inside, attemptMs }: ScopesOptions) {
+    this.#session = session;
+    this.#inside = inside;
+    this.#attemptMs = attemptMs;
+  }
+
+  get isOpen(): boolean {
+    return this.#stack.length > 0;
+  }
+
+  /** Runs the body of the whole transaction. The caller commits when it resolves and rolls back when it rejects. */
+  async transaction<T>(body: () => Promise<T>): Promise<T> {
+    const scope = this.#push();
+    scope.begun = true;
+    try {
+      const value = await this.#inside.run(scope, async () => body());
+      await this.#assertWhole(scope);
+      return value;
+    } catch (error) {
+      throw this.#broken ? causeOf(this.#broken) : error;
+    } finally {
+      this.#pop(scope);
+    }
+  }
+
+  async attempt<T>(body: () => Promise<T>): Promise<T> {
+    this.#assertUsable();
+    const scope = this.#push();
+    try {
+      const value = await this.#inTime(
+        scope,
+        this.#inside.run(scope, async () => body()),
+      );
+      await this.#assertWhole(scope);
+      this.#pop(scope);
+      if (scope.begun) this.#session.prepend(`RELEASE ${savepoint(scope)}`);
+      return value;
+    } catch (error) {
+      throw await this.#undone(scope, error);
+    }
+  }
+
+  /** Runs a statement in the innermost scope, if that is still allowed, and gives its errors their codes. */
+  async run(query: DriverQuery, doing: Doing): Promise<DriverResult> {
+    this.#assertUsable();
+    return this.#send(this.#top(), query, doing);
+  }
+
+  /** Refuses a statement that is not to be sent: it fails its scope as one that was. */
+  refuse(error: CounterfoilError): never {
+    this.#assertUsable();
+    this.#top().failed = { error };
+    throw error;
+  }
+
+  /** The driver's handle for the innermost scope; dead once that has ended. */
+  get native(): unknown {
+    this.#assertUsable();
+    const scope = this.#top();
+    scope.native ??= new NativeHandle({
+      send: (query) => {
+        if (scope.ended) throw closedError();
+        this.#assertUsable();
+        return this.#send(scope, query, "user statement");
+      },
+      failed: (error) => {
+        if (!scope.ended) scope.failed ??= { error };
+      },
+      mended: () => {
+        scope.failed = undefined;
+      },
+    });
+    return scope.native.client;
+  }
+
+  async #send(scope: Scope, query: DriverQuery, doing: Doing): Promise<DriverResult> {
+    this.#begin();
+    try {
+      return await this.#session.send(query, doing);
+    } catch (error) {
+      throw this.#met(scope, error);
+    }
+  }
+
+  /** Sets the savepoints that are still to be set, outermost first. */
+  #begin(): void {
+    for (const scope of this.#stack) {
+      if (scope.begun) continue;
+      scope.begun = true;
+      this.#session.prepend(savepoint(scope));
+    }
+  }
+
+  #push(): Scope {
+    const scope: Scope = {
+      scopes: this,
+      depth: this.#stack.length,
+      begun: false,
+      ended: false,
+      failed: undefined,
+      native: undefined,
+    };
+    this.#stack.push(scope);
+    return scope;
+  }
+
+  /** Ends a scope and those inside it. */
+  #pop(scope: Scope): void {
+    for (const ended of this.#stack.splice(scope.depth)) ended.ended = true;
+  }
+
+  #top(): Scope {
+    const scope = this.#stack.at(-1);
+    if (!scope) throw closedError();
+    return scope;
+  }
+
+  #assertUsable(): void {
+    const caller = this.#inside.getStore();
+    if (caller?.scopes === this && caller.ended) throw closedError();
+    const { failed } = this.#top();
+    if (this.#broken) throw this.#broken;
+    if (failed) throw poisoned(failed.error);
+  }
+
+  /** Gives up waiting for an outermost attempt whose time is over: others wait for the same commit. */
+  async #inTime<T>({ depth }: Scope, settled: Promise<T>): Promise<T> {
+    if (depth > 1) return settled;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(unfinishedError("an attempt")), this.#attemptMs);
+    try {
+      return await Promise.race([settled, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Resolves where a scope's work may be kept. */
+  async #assertWhole(scope: Scope): Promise<void> {
+    await this.#session.idle();
+    if (scope.ended) throw closedError();
+    if (scope.failed) throw scope.failed.error;
+    if (this.#broken) throw this.#broken;
+    if (this.#stack.at(-1) !== scope) throw unfinishedError("an attempt that another attempt was begun beside");
+    scope.native?.assertSettled();
+    if (!this.#session.isSound) throw this.#break(new Error("The transaction ended from within"));
+  }
+
+  /** Undoes a scope's work; gives the error that its caller is to see. */
+  async #undone(scope: Scope, error: unknown): Promise<unknown> {
+    if (scope.ended) return error;
+    this.#pop(scope);
+    if (!this.#broken && scope.begun) {
+      const undo = `ROLLBACK TO ${savepoint(scope)}; RELEASE ${savepoint(scope)}`;
+      await this.#session.send({ text: undo }, "rollback").catch((error_: unknown) => this.#break(error_));
+    }
+    if (!this.#broken) return error;
+    return hasCode(causeOf(this.#broken), "RACE_LOST") ? causeOf(this.#broken) : this.#broken;
+  }
+
+  #met(scope: Scope, error: unknown): unknown {
+    if (this.#session.lost || hasCode(error, "RACE_LOST")) this.#break(error);
+    // What was sent behind a failure fails by it, and says nothing of its own.
+    else if (hasCode(error, "TRANSACTION_POISONED") && scope.failed) return poisoned(scope.failed.error);
+    scope.failed ??= { error };
+    return error;
+  }
+
+  #break(cause: unknown): CounterfoilError {
+    const message =
+      "Cannot go on: the transaction is gone, by a lost connection or a lost race, or was ended from within";
+    this.#broken ??= new CounterfoilError("TRANSACTION_BROKEN", message, { cause });
+    return this.#broken;
+  }
+}
+
+/** What broke a transaction, where that has a code of its own. */
+function causeOf(broken: CounterfoilError): CounterfoilError {
+  return broken.cause instanceof CounterfoilError ? broken.cause : broken;
+}
+
+function savepoint({ depth }: Scope): string {
+  return `SAVEPOINT counterfoil_${depth}`;
+}
+
+function poisoned(cause: unknown): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_POISONED",
+    "Cannot use the transaction: an earlier statement failed; let its error go out",
+    { cause },
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * One connection for the length of one transaction.
+ *
+ * Statements are sent at once and answered in order, so that one that needs no answer of its own (a
+ * savepoint, its release) costs no round trip. A server from which no answer comes within the deadline
+ * is given up: its own timeouts bound neither a wait for a replica at COMMIT nor a network that swallows
+ * packets. A connection that was given up, or that is in an unknown state, never goes back to the pool.
+ */
+import type { CounterfoilError } from "../../domain/errors.ts";
+import type { DriverNotice, DriverQuery, DriverResult, PooledClient } from "./driver.ts";
+import { coded, type Doing, isLoss, storeError } from "./errors.ts";
+
+export interface Deadlines {
+  /** Time of one statement, kept by the server; the client waits a little longer for its word. */
+  readonly statementMs: number;
+  /** Time of COMMIT, kept by the client alone. */
+  readonly commitMs: number;
+}
+
+export interface SessionOptions {
+  readonly deadlines: Deadlines;
+  /** Called once the connection is given back. */
+  readonly done: () => void;
+}
+
+/** How much longer the client waits than the server may take. */
+const marginMs = 2_000;
+
+export class Session {
+  readonly #client: PooledClient;
+  readonly #deadlines: Deadlines;
+  readonly #done: () => void;
+  #lost: CounterfoilError | undefined;
+  /** Settles with the last statement that was sent. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(client: PooledClient, { deadlines, done }: SessionOptions) {
+    this.#client = client;
+    this.#deadlines = deadlines;
+    this.#done = done;
+  }
+
+  /** Why the connection is gone; `undefined` while it is there. */
+  get lost(): CounterfoilError | undefined {
+    return this.#lost;
+  }
+
+  /** Whether the server is inside a transaction that has not failed, by its last answer. */
+  get isSound(): boolean {
+    return this.#client.getTransactionStatus() === "T";
+  }
+
+  /** Sends a statement behind those before it. Its error comes out coded. */
+  send(query: DriverQuery, doing: Doing): Promise<DriverResult> {
+    const answer = this.#send(query, doing);
+    this.#last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /** Sends what needs no answer: should it fail, what follows fails as well, and says so. */
+  prepend(text: string): void {
+    this.#last = this.send({ text }, "statement").catch(() => undefined);
+  }
+
+  /** Resolves once everything that was sent is answered. */
+  async idle(): Promise<void> {
+    for (let last; last !== this.#last;) {
+      last = this.#last;
+      await last;
+    }
+  }
+
+  /**
+   * Commits, and gives the command that the server says it carried out: ROLLBACK where the transaction
+   * had failed.
+   *
+   * A wait for a replica that was cut short is told as a warning, after which the commit stands here and
+   * may be lost with this server.
+   */
+  async commit(): Promise<string | null> {
+    let warning = false;
+    const onNotice = ({ severity, routine }: DriverNotice): void => {
+      // A deferred trigger's own RAISE WARNING says nothing about the commit.
+      warning ||= severity === "WARNING" && routine !== "exec_stmt_raise";
+    };
+    this.#client.on("notice", onNotice);
+    try {
+      const { command } = await this.send({ text: "COMMIT" }, "commit");
+      if (warning) throw coded("COMMIT_UNKNOWN", { doing: "commit", what: "a replica may lack it" });
+      return command;
+    } finally {
+      this.#client.removeListener("notice", onNotice);
+    }
+  }
+
+  /** Rolls back what is open. Where that fails as well, the connection is ended with its transaction. */
+  async rollBack(): Promise<void> {
+    await this.idle();
+    if (this.#lost || this.#client.getTransactionStatus() === "I") return;
+    await this.send({ text: "ROLLBACK" }, "rollback").catch(() => undefined);
+  }
+
+  /** Gives the connection back, or ends it where it is not known to be clean. */
+  release(): void {
+    if (this.#lost === undefined && this.#client.getTransactionStatus() === "I") {
+      this.#client.release();
+    } else {
+      this.#client.connection.stream.destroy();
+      this.#client.release(this.#lost ?? new Error("The connection was left inside a transaction"));
+    }
+    this.#done();
+  }
+
+  async #send(query: DriverQuery, doing: Doing): Promise<DriverResult> {
+    // What is not even sent has no effect that could be unknown.
+    if (this.#lost) throw this.#lost;
+    const { statementMs, commitMs } = this.#deadlines;
+    const withinMs = doing === "commit" ? commitMs : statementMs + marginMs;
+    const timer = setTimeout(() => this.#giveUp(doing, withinMs), withinMs);
+    try {
+      return await this.#client.query(query);
+    } catch (error) {
+      throw this.#coded(error, doing);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #coded(error: unknown, doing: Doing): unknown {
+    if (isLoss(error)) this.#lost ??= storeError(error, "statement") as CounterfoilError;
+    if (this.#lost === undefined || doing === "commit") return storeError(error, doing);
+    return this.#lost;
+  }
+
+  #giveUp(doing: Doing, withinMs: number): void {
+    this.#lost ??= coded("STORE_UNAVAILABLE", { doing, what: `no answer came within ${withinMs} ms` });
+    this.#client.connection.stream.destroy();
+  }
+}

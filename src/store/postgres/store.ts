@@ -1,0 +1,180 @@
+/**
+ * The engine for many machines: any number of processes on one database, each with a pool.
+ *
+ * A transaction runs in READ COMMITTED on a connection of its own. Unique keys decide who is first,
+ * predicates of the writes who may; nothing is read to be written back. What loses a deadlock or a
+ * serialization race is told RACE_LOST and runs again as a whole. After an error that leaves a connection
+ * doubtful it is ended, and the next transaction takes another: the store goes on by itself once the
+ * server does.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { CounterfoilError } from "../../domain/errors.ts";
+import { defaults } from "../../domain/limits.ts";
+import type { Probe } from "../../domain/probe.ts";
+import type { Migration } from "../migrations.ts";
+import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
+import { type BeginOptions, beginText, clockOf } from "./begin.ts";
+import { checkServer } from "./check-server.ts";
+import { Connections, type PoolOptions } from "./connections.ts";
+import type { DriverQuery, DriverResult } from "./driver.ts";
+import type { Doing } from "./errors.ts";
+import type { ReadHandle, Run } from "./handle.ts";
+import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
+import { PostgresReader } from "./reader.ts";
+import { type Scope, Scopes } from "./scopes.ts";
+import type { Session } from "./session.ts";
+import { inSchema, numbered, SchemaTexts } from "./statements.ts";
+import { PostgresTransaction } from "./transaction.ts";
+import { readTypes } from "./values.ts";
+
+export interface StoreOptions {
+  readonly pool: PoolOptions;
+  readonly schema: string;
+  readonly probe?: Probe | undefined;
+  /** For tests: other migrations than the package's own. */
+  readonly migrations?: readonly Migration[] | undefined;
+  /** For tests: what the store's clock shows when the server's shows this. */
+  readonly clock?: ((serverMs: number) => number) | undefined;
+}
+
+/** Longest wait of `open`, `migrate` and reads for a connection or a lock. */
+const patienceMs = 30_000;
+
+type Send = (query: DriverQuery, doing: Doing) => Promise<DriverResult>;
+
+export class PostgresStore implements Store {
+  readonly kind = "postgres";
+  readonly capabilities: Capabilities = { concurrentWriters: true, handlersSettleAtOnce: false };
+  readonly reader: PostgresReader = new PostgresReader((read) => this.#tracked(() => this.#reading(read)));
+  readonly #options: StoreOptions;
+  readonly #migrations: readonly Migration[];
+  readonly #connections: Connections;
+  readonly #texts: SchemaTexts;
+  readonly #inside: AsyncLocalStorage<Scope> = new AsyncLocalStorage();
+  /** What is under way, for `close` to wait for. */
+  readonly #running: Set<Promise<unknown>> = new Set();
+  #limits: StoreLimits = defaults;
+  #isOpen = false;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.#migrations = options.migrations ?? knownMigrations();
+    this.#connections = new Connections(options.pool);
+    this.#texts = new SchemaTexts(options.schema);
+  }
+
+  async open(limits: StoreLimits = defaults): Promise<void> {
+    const { schema } = this.#options;
+    await this.#reading(async (handle) => {
+      await checkServer(handle);
+      await assertSchema(handle, { schema, known: this.#migrations });
+    });
+    this.#limits = limits;
+    this.#isOpen = true;
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    await Promise.allSettled(this.#running);
+    await this.#connections.close();
+  }
+
+  /** Without a limit of time: a migration may have much to do. */
+  async migrate(): Promise<readonly string[]> {
+    const { schema } = this.#options;
+    return this.#begun({ kind: "write", waitMs: patienceMs, statementMs: 0 }, async (session, now) => {
+      const handle = this.#handleOf((query, doing) => session.send(query, doing), now);
+      await checkServer(handle);
+      const names = await migrateSchema(handle, { schema, known: this.#migrations, now });
+      await commit(session);
+      return names;
+    });
+  }
+
+  async transaction<T>(body: (tx: StoreTx) => Promise<T>, { waitMs }: TransactionOptions): Promise<T> {
+    if (this.#inside.getStore()?.scopes.isOpen) {
+      const message = "Cannot begin a transaction inside another of the same store: use the one that is open";
+      throw new CounterfoilError("TRANSACTION_CONTROL", message);
+    }
+    return this.#tracked(() => this.#transact(body, waitMs));
+  }
+
+  #transact<T>(body: (tx: StoreTx) => Promise<T>, waitMs: number): Promise<T> {
+    const { schema, pool } = this.#options;
+    const { statementMs } = pool.deadlines;
+    return this.#begun({ kind: "write", waitMs, statementMs }, async (session, now) => {
+      const scopes = new Scopes({ session, inside: this.#inside, attemptMs: this.#limits.handlerMs });
+      const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
+      // The server has one clock and no boot that its leases would depend on.
+      const stamp = { wallMs: now, monotonicMs: now, bootId: "" };
+      const tx = new PostgresTransaction({ scopes, run, stamp, limits: this.#limits, schema });
+      const value = await scopes.transaction(() => body(tx));
+      await commit(session);
+      return value;
+    });
+  }
+
+  #reading<T>(read: (handle: ReadHandle) => Promise<T>): Promise<T> {
+    const { statementMs } = this.#options.pool.deadlines;
+    return this.#begun({ kind: "read", waitMs: patienceMs, statementMs }, async (session, now) => {
+      const value = await read(this.#handleOf((query, doing) => session.send(query, doing), now));
+      await session.send({ text: "COMMIT" }, "statement");
+      return value;
+    });
+  }
+
+  /** Runs what commits by itself in a transaction that is begun, and rolled back where it rejects. */
+  async #begun<T>(
+    { waitMs, kind, statementMs }: Omit<BeginOptions, "lockMs"> & TransactionOptions,
+    run: (session: Session, now: number) => Promise<T>,
+  ): Promise<T> {
+    const deadlineMs = performance.now() + waitMs;
+    const session = await this.#connections.take(waitMs);
+    try {
+      const lockMs = deadlineMs - performance.now();
+      const begun = await session.send({ text: beginText({ kind, lockMs, statementMs }), types: readTypes }, "begin");
+      const serverMs = clockOf(begun);
+      return await run(session, this.#options.clock?.(serverMs) ?? serverMs);
+    } catch (error) {
+      await session.rollBack();
+      throw error;
+    } finally {
+      session.release();
+    }
+  }
+
+  /** What is asked of a store that is not open is refused; `close` waits for what was begun before. */
+  async #tracked<T>(run: () => Promise<T>): Promise<T> {
+    if (!this.#isOpen) {
+      throw new CounterfoilError("STORE_UNAVAILABLE", "Cannot use the store: it is not open; call open() first");
+    }
+    const running = run();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #handleOf(send: Send, now: number): ReadHandle {
+    const ask = async <Row>(query: DriverQuery): Promise<readonly Row[]> =>
+      (await send({ types: readTypes, ...query }, "statement")).rows as readonly Row[];
+    const run: Run = (statement, values) => ask({ text: this.#texts.of(statement), values });
+    return {
+      run,
+      runText: (text, values) => ask({ text: numbered(inSchema(text, this.#options.schema)), values }),
+      now,
+    };
+  }
+}
+
+/** The server's own word counts: it carries out COMMIT of a failed transaction as ROLLBACK, without an error. */
+async function commit(session: Session): Promise<void> {
+  const command = await session.commit();
+  if (command === "COMMIT") return;
+  throw new CounterfoilError(
+    "TRANSACTION_BROKEN",
+    `Cannot commit: the server carried out ${command}; an earlier statement of the transaction had failed`,
+  );
+}

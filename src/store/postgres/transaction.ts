@@ -1,0 +1,196 @@
+import { CounterfoilError } from "../../domain/errors.ts";
+import type { Stamp } from "../../domain/instant.ts";
+import type { Prerequisite } from "../../domain/outcome.ts";
+import type { SqlResult, SqlValue } from "../../domain/sql.ts";
+import type * as Contract from "../store.ts";
+import { evidence } from "./answers.ts";
+import { claimObligations, dueLanes } from "./claims.ts";
+import type { DriverResult } from "./driver.ts";
+import type { Handle, Run } from "./handle.ts";
+import { expiredLeases, renewLeases } from "./leases.ts";
+import { moveObligations } from "./moves.ts";
+import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
+import { arrive, dueReceipts, lockNames, lockReceipt } from "./open-receipts.ts";
+import { controls } from "./parse-control.ts";
+import { prune } from "./prune.ts";
+import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
+import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
+import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
+import type { Scopes } from "./scopes.ts";
+import { numbered, templateText } from "./statements.ts";
+import { clampDue, seeWorker } from "./upkeep.ts";
+import { bindValues, readTypes } from "./values.ts";
+
+type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
+
+export interface TransactionParts {
+  readonly scopes: Scopes;
+  readonly run: Run;
+  readonly stamp: Stamp;
+  readonly limits: Contract.StoreLimits;
+  readonly schema: string;
+}
+
+/** An open transaction: each method runs its topic's statements inside the innermost scope. */
+export class PostgresTransaction implements Contract.StoreTx {
+  readonly stamp: Stamp;
+  readonly now: number;
+  readonly #scopes: Scopes;
+  readonly #schema: string;
+  readonly #handle: Handle;
+
+  constructor({ scopes, run, stamp, limits, schema }: TransactionParts) {
+    this.stamp = stamp;
+    this.now = stamp.wallMs;
+    this.#scopes = scopes;
+    this.#schema = schema;
+    this.#handle = { run, stamp, limits };
+  }
+
+  get native(): unknown {
+    return this.#scopes.native;
+  }
+
+  attempt<T>(body: () => Promise<T>): Promise<T> {
+    return this.#scopes.attempt(body);
+  }
+
+  async query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
+    return this.#runUser(templateText(text), values);
+  }
+
+  async run(text: string, values: readonly SqlValue[]): Promise<Rows> {
+    return this.#runUser(numbered(text), values);
+  }
+
+  async #runUser(text: string, given: readonly SqlValue[]): Promise<Rows> {
+    const values = bindValues(given);
+    if (controls(text)) this.#scopes.refuse(controlError());
+    // In the extended protocol also without values: the server then takes one statement only.
+    const query = { text, values, types: readTypes, queryMode: "extended" } as const;
+    return withChanges(await this.#scopes.run(query, "user statement"));
+  }
+
+  async claimReceipts(drafts: readonly Contract.ReceiptDraft[]): Promise<readonly Contract.ClaimedReceipt[]> {
+    return claimReceipts(this.#handle, drafts);
+  }
+
+  async settleReceipts(settled: readonly Contract.SettledReceipt[]): Promise<readonly boolean[]> {
+    return settleReceipts(this.#handle, settled);
+  }
+
+  async discardReceipts(ids: readonly number[]): Promise<void> {
+    await discardReceipts(this.#handle, ids);
+  }
+
+  async expireBytes(limit: number): Promise<number> {
+    return expireBytes(this.#handle, limit);
+  }
+
+  async recordRedeliveries(redeliveries: readonly Contract.Redelivery[]): Promise<void> {
+    await recordRedeliveries(this.#handle, redeliveries);
+  }
+
+  async acknowledgeMismatches(receiptId: number): Promise<number> {
+    return acknowledgeMismatches(this.#handle, receiptId);
+  }
+
+  async dueReceipts(options: {
+    readonly limit: number;
+    readonly connections: readonly string[];
+  }): Promise<readonly Contract.OpenReceipt[]> {
+    return dueReceipts(this.#handle, options);
+  }
+
+  async lockReceipt(id: number): Promise<Contract.OpenReceipt | undefined> {
+    return lockReceipt(this.#handle, id);
+  }
+
+  async lockNames(tenant: string, names: readonly Prerequisite[]): Promise<void> {
+    await lockNames(this.#handle, { schema: this.#schema, tenant, names });
+  }
+
+  async arrive(tenant: string, name: Prerequisite): Promise<number> {
+    return arrive(this.#handle, tenant, name);
+  }
+
+  async owe(drafts: readonly Contract.ObligationDraft[]): Promise<readonly Contract.OwedObligation[]> {
+    return oweObligations(this.#handle, drafts);
+  }
+
+  async dueLanes(): Promise<readonly Contract.Lane[]> {
+    return dueLanes(this.#handle);
+  }
+
+  async claim(options: Parameters<Contract.ObligationWrites["claim"]>[0]): Promise<readonly Contract.Claim[]> {
+    return claimObligations(this.#handle, options);
+  }
+
+  async renew(held: Parameters<Contract.ObligationWrites["renew"]>[0], leaseMs: number): Promise<readonly boolean[]> {
+    return renewLeases(this.#handle, held, leaseMs);
+  }
+
+  async move(moves: readonly Contract.Move[]): Promise<readonly boolean[]> {
+    return moveObligations(this.#handle, moves);
+  }
+
+  async expiredLeases(limit: number): ReturnType<Contract.ObligationWrites["expiredLeases"]> {
+    return expiredLeases(this.#handle, limit);
+  }
+
+  async evidence(obligationIds: readonly number[]): ReturnType<Contract.ObligationWrites["evidence"]> {
+    return evidence(this.#handle, obligationIds);
+  }
+
+  async lockObligation(tenant: string, operationKey: string): ReturnType<Contract.ObligationWrites["lockObligation"]> {
+    return lockObligation(this.#handle, tenant, operationKey);
+  }
+
+  async pauseDestination(destination: string, reason: string | null): Promise<void> {
+    await pauseDestination(this.#handle, destination, reason);
+  }
+
+  async snapshot(draft: Contract.SnapshotDraft): ReturnType<Contract.StateWrites["snapshot"]> {
+    return writeSnapshot(this.#handle, draft);
+  }
+
+  async audit(entry: Contract.AuditEntry): Promise<void> {
+    await writeAudit(this.#handle, entry);
+  }
+
+  async recordRefusals(refusals: readonly Contract.RefusalFacts[]): Promise<void> {
+    await recordRefusals(this.#handle, refusals);
+  }
+
+  async touch(): Promise<void> {
+    await touch(this.#handle);
+  }
+
+  async prune(batch: Contract.PruneBatch): Promise<Contract.Pruned> {
+    return prune(this.#handle, batch);
+  }
+
+  async seeWorker(sign: Contract.WorkerSign): Promise<void> {
+    await seeWorker(this.#handle, sign);
+  }
+
+  async clampDue(bounds: Contract.DueBounds): Promise<number> {
+    return clampDue(this.#handle, bounds);
+  }
+}
+
+/** Commands whose count is of rows that they changed. */
+const writing: ReadonlySet<string | null> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+function withChanges({ command, rowCount, rows }: DriverResult): Rows {
+  const result = rows as Record<string, SqlValue>[] & { changes: number };
+  result.changes = writing.has(command) ? (rowCount ?? 0) : 0;
+  return result;
+}
+
+function controlError(): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_CONTROL",
+    "Cannot run a statement: it controls the transaction or the connection; leave BEGIN, COMMIT, ROLLBACK, SAVEPOINT, SET and the like to the engine",
+  );
+}

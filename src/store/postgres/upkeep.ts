@@ -1,0 +1,69 @@
+/** What a worker does rarely: tells that it is here, and mends due times that a clock put out of reach. */
+import type { DueBounds, WorkerSign } from "../store.ts";
+import type { Handle } from "./handle.ts";
+import { laneWalk } from "./lanes.ts";
+import { relation } from "./relation.ts";
+import { sql } from "./statements.ts";
+import { plain } from "./values.ts";
+
+// A scan of a table that has one row for each start of a worker in a day; others' locks are passed by.
+const forget = sql(
+  "worker.forget",
+  `DELETE FROM counterfoil.workers WHERE name IN (
+     SELECT name FROM counterfoil.workers WHERE seen_at < $1 FOR UPDATE SKIP LOCKED)`,
+);
+
+const seen = sql(
+  "worker.seen",
+  `INSERT INTO counterfoil.workers (name, effects, started_at, seen_at) VALUES ($1, $2, $3, $3)
+   ON CONFLICT (name) DO UPDATE SET effects = excluded.effects, seen_at = excluded.seen_at`,
+);
+
+/** Notes that a worker is here now, and forgets those that have long been gone. */
+export async function seeWorker(handle: Handle, { name, effects, forgetMs }: WorkerSign): Promise<void> {
+  const { wallMs } = handle.stamp;
+  await handle.run(forget, [wallMs - forgetMs]);
+  await handle.run(seen, [plain(name), JSON.stringify(effects), wallMs]);
+}
+
+// Indexes receipts_due and receipts_deadline: what is further away stands at their end. Whoever holds a
+// row now writes its next due time itself.
+const clampReceipts = sql(
+  "receipt.clamp",
+  `WITH far AS MATERIALIZED (
+     SELECT id FROM counterfoil.receipts WHERE due_at > $1 ORDER BY id FOR UPDATE SKIP LOCKED)
+   UPDATE counterfoil.receipts AS r SET due_at = $1 FROM far WHERE r.id = far.id RETURNING r.id`,
+);
+const clampDeadlines = sql(
+  "receipt.clamp-deadline",
+  `WITH far AS MATERIALIZED (
+     SELECT id FROM counterfoil.receipts WHERE deadline_at > $1 ORDER BY id FOR UPDATE SKIP LOCKED)
+   UPDATE counterfoil.receipts AS r SET deadline_at = $1 FROM far WHERE r.id = far.id RETURNING r.id`,
+);
+
+const latest = relation("b", { effect: "text", at: "int8" });
+
+// Index progress_due: what is further away stands at the end of its lane.
+const clampObligations = sql(
+  "obligation.clamp",
+  `WITH RECURSIVE ${laneWalk},
+   far AS MATERIALIZED (
+     SELECT p.obligation_id, b.at FROM ${latest.from} JOIN lane AS l ON l.effect = b.effect
+     JOIN counterfoil.progress AS p
+       ON p.hook = l.hook AND p.effect = l.effect AND p.destination = l.destination AND p.due_at > b.at
+     ORDER BY p.obligation_id FOR UPDATE OF p SKIP LOCKED)
+   UPDATE counterfoil.progress AS p SET due_at = far.at FROM far WHERE p.obligation_id = far.obligation_id
+   RETURNING p.obligation_id`,
+);
+
+/** Brings due times and deadlines that are further away than their bound back to it; gives how many. */
+export async function clampDue(handle: Handle, bounds: DueBounds): Promise<number> {
+  const { wallMs } = handle.stamp;
+  const effects = bounds.obligations.map(({ effect, withinMs }) => ({ effect, at: wallMs + withinMs }));
+  const clamped = [
+    await handle.run(clampReceipts, [wallMs + bounds.receiptsMs]),
+    await handle.run(clampDeadlines, [wallMs + bounds.deadlinesMs]),
+    await handle.run(clampObligations, latest.values(effects)),
+  ];
+  return clamped.reduce((sum, { length }) => sum + length, 0);
+}
