@@ -14,10 +14,15 @@ export interface StripeRequests {
 }
 
 const bodyBytes = 1024;
-const idLength = 24;
 
-/** Orders are paid in scattered order: the stride shares no factor with the number of orders. */
-const orderStride = 7919;
+/** Orders are paid about as they were placed: in scattered order within a thousand of them, the stride shares no factor with it. */
+const ordersAround = 1_000;
+const orderStride = 389;
+
+/** Events in one second of an id's time. */
+const eventsPerSecond = 2_000;
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const randomLength = 8;
 
 /** Prepares signed requests with distinct event ids; each pays an order of its own. */
 export function stripeRequests(options: { readonly count: number; readonly secret: string }): StripeRequests {
@@ -26,10 +31,14 @@ export function stripeRequests(options: { readonly count: number; readonly secre
     throw new RangeError(`Cannot prepare ${count} requests: there are ${ordersCount} orders to pay, ask for no more`);
   }
   const timestamp = Math.floor(Date.now() / 1000);
-  const random = randomBytes((count * idLength) / 2).toString("hex");
-  const id = (index: number): string => `evt_${random.slice(index * idLength, (index + 1) * idLength)}`;
+  const random = randomBytes(count * randomLength);
+  const id = (index: number): string => {
+    const time = inBase62(timestamp + Math.floor(index / eventsPerSecond));
+    const rest = random.subarray(index * randomLength, (index + 1) * randomLength);
+    return `evt_1${time}LkdIwHu7i${Array.from(rest, (byte) => base62[byte % 62]).join("")}`;
+  };
   const build = (index: number): string => {
-    const body = eventBody(id(index), orderId((index * orderStride) % ordersCount), timestamp);
+    const body = eventBody(id(index), orderId(orderAt(index)), timestamp);
     const signature = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");
     return requestHead(timestamp, signature) + body;
   };
@@ -37,6 +46,18 @@ export function stripeRequests(options: { readonly count: number; readonly secre
   const slab = Buffer.allocUnsafe(count * size);
   for (let index = 0; index < count; index++) slab.write(build(index), index * size, size, "latin1");
   return { count, id, bytes: (index) => slab.subarray(index * size, (index + 1) * size) };
+}
+
+/** Stripe's ids begin with their time, then name the account: one account's events of one second lie side by side. */
+function inBase62(seconds: number): string {
+  let text = "";
+  for (let rest = seconds; rest > 0; rest = Math.floor(rest / 62)) text = `${base62[rest % 62]}${text}`;
+  return text;
+}
+
+function orderAt(index: number): number {
+  const place = index % ordersAround;
+  return index - place + ((place * orderStride) % ordersAround);
 }
 
 function requestHead(timestamp: number, signature: string): string {

@@ -11,7 +11,7 @@ describe("withLimits", () => {
     ["a lease shorter than a call", { leaseMs: 30_000 }, /leaseMs > callMs \+ leaseMarginMs does not hold/],
     ["a heartbeat slower than the lease", { heartbeatMs: 60_000 }, /heartbeatMs < leaseMs/],
     ["a key margin shorter than a call", { keyMarginMs: 1_000 }, /keyMarginMs >= callMs/],
-    ["more calls to one destination than in all", { callsPerDestination: 65 }, /callsPerDestination <= callsMax/],
+    ["more calls to one destination than in all", { callsPerDestination: 129 }, /callsPerDestination <= callsMax/],
     ["a value that is no bound", { groupMax: -1 }, /groupMax to -1: it must be a whole number/],
     ["a limit that does not exist", { groupsMax: 1 } as unknown as Partial<Limits>, /there is no such limit/],
   ])("refuses %s", (_name, overrides, message) => {

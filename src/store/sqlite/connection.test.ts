@@ -20,7 +20,7 @@ test("the writing connection has the settings that durability stands on", async 
   onTestFinished(() => database.close());
   const pragma = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   expect(pragma("journal_mode")).toBe("wal");
-  expect(pragma("synchronous")).toBe(2);
+  expect(pragma("synchronous")).toBe(1);
   expect(pragma("busy_timeout")).toBe(0);
   expect(pragma("foreign_keys")).toBe(1);
   expect(pragma("journal_size_limit")).toBeGreaterThan(0);

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { CounterfoilError } from "../../domain/errors.ts";
 import type { Probe } from "../../domain/probe.ts";
 import { storeError } from "./errors.ts";
+import { LogSync } from "./log-sync.ts";
 import { Statements } from "./statements.ts";
 
 /** A connection and its prepared statements. */
@@ -14,6 +15,8 @@ export interface Connection {
   readonly statements: Statements;
   readonly pageBytes: number;
   readonly logBytes: number;
+  /** What makes its commits durable; `undefined` where there is no log to sync. */
+  readonly log: LogSync | undefined;
 }
 
 export interface ConnectOptions {
@@ -42,7 +45,8 @@ export function connectWriter(path: string, options: ConnectOptions): Connection
     database.exec(`PRAGMA page_size = ${pageBytes}`);
     if (path !== ":memory:") {
       assertPragma(database, "journal_mode = WAL", "wal");
-      assertPragma(database, "synchronous = FULL", 2);
+      // COMMIT syncs nothing by itself: log-sync.ts does, before anybody is told that it is committed.
+      assertPragma(database, "synchronous = NORMAL", 1);
       if (process.platform === "darwin") {
         assertPragma(database, "fullfsync = 1", 1);
         assertPragma(database, "checkpoint_fullfsync = 1", 1);
@@ -54,7 +58,10 @@ export function connectWriter(path: string, options: ConnectOptions): Connection
     }
     assertPragma(database, "busy_timeout", 0);
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`);
-    return connectionOf(database, options);
+    return connectionOf(database, {
+      ...options,
+      log: path === ":memory:" ? undefined : new LogSync(path, options.probe),
+    });
   });
 }
 
@@ -75,12 +82,16 @@ export function emptyLog({ database }: Connection): void {
 
 /** Opens a connection that only reads. */
 export function connectReader(path: string): Connection {
-  return opened(path, { readOnly: true, timeout: 0 }, (database) => connectionOf(database, { logBytes: 0 }));
+  return opened(path, { readOnly: true, timeout: 0 }, (database) =>
+    connectionOf(database, { logBytes: 0, log: undefined }),
+  );
 }
 
-function connectionOf(database: DatabaseSync, options: Pick<ConnectOptions, "probe" | "logBytes">): Connection {
-  const { probe, logBytes } = options;
-  return { database, statements: new Statements(database, probe), pageBytes: pageBytesOf(database), logBytes };
+function connectionOf(
+  database: DatabaseSync,
+  { probe, logBytes, log }: Pick<ConnectOptions, "probe" | "logBytes"> & Pick<Connection, "log">,
+): Connection {
+  return { database, statements: new Statements(database, probe), pageBytes: pageBytesOf(database), logBytes, log };
 }
 
 function pageBytesOf(database: DatabaseSync): number {

@@ -48,7 +48,8 @@ export class Connections {
   /** The writing connection, for who has the turn. Waits while others create or recover the file. */
   async writer(deadlineMs: number): Promise<Connection> {
     const file = this.#fileNow();
-    if (this.#writer && this.#writer.file !== file) this.dropWriter();
+    if (this.#writer?.connection.log?.failed) this.#logDoubtful = true;
+    if (this.#writer && (this.#writer.file !== file || this.#logDoubtful)) this.dropWriter();
     if (this.#writer) return this.#writer.connection;
     const { allowNetworkFileSystem, fileSystemType } = this.#options;
     if (!this.isMemory && !allowNetworkFileSystem) assertLocalFile(this.path, fileSystemType);
@@ -107,8 +108,9 @@ export class Connections {
     closeQuietly(dropped);
   }
 
-  /** Closes both, and forgets which file they were on. */
-  close(): void {
+  /** Closes both, once what was committed is on the disk, and forgets which file they were on. */
+  async close(): Promise<void> {
+    await this.#writer?.connection.log?.close();
     this.dropReader();
     this.dropWriter();
     this.#existed = false;
@@ -129,6 +131,7 @@ export class Connections {
 
 /** A handle that a failing disk has broken may fail to close as well; it is gone either way. */
 function closeQuietly(opened: Opened | undefined): void {
+  void opened?.connection.log?.close();
   try {
     opened?.connection.database.close();
   } catch {

@@ -77,7 +77,7 @@ export class SqliteStore implements Store {
     await this.#inTurn(patienceMs, async () => {
       this.#isOpen = false;
       await this.#checkpoints.stop();
-      this.#connections.close();
+      await this.#connections.close();
     });
   }
 
@@ -85,7 +85,12 @@ export class SqliteStore implements Store {
     return this.#inTurn(patienceMs, async (deadlineMs) => {
       const connection = await this.#connections.writer(deadlineMs);
       const options = { known: this.#migrations, now: this.clock.wallMs() };
-      return this.#locked(connection, { deadlineMs, run: async () => migrateSchema(connection, options) });
+      const { value, durable } = await this.#locked(connection, {
+        deadlineMs,
+        run: async () => migrateSchema(connection, options),
+      });
+      await durable;
+      return value;
     });
   }
 
@@ -94,7 +99,7 @@ export class SqliteStore implements Store {
       const message = "Cannot begin a transaction inside another of the same store: use the one that is open";
       throw new CounterfoilError("TRANSACTION_CONTROL", message);
     }
-    return this.#inTurn(waitMs, async (deadlineMs) => {
+    const { value, durable } = await this.#inTurn(waitMs, async (deadlineMs) => {
       this.#assertOpen();
       const connection = await this.#connections.writer(deadlineMs);
       if (this.#checked !== connection) this.#assertSchema(connection);
@@ -103,17 +108,23 @@ export class SqliteStore implements Store {
         const tx = new SqliteTransaction(connection, { scopes, stamp: this.#stamp(), limits: this.#limits });
         return this.#inside.run(scopes, () => scopes.transaction(() => body(tx)));
       };
-      const value = await this.#locked(connection, { deadlineMs, run });
+      const committed = await this.#locked(connection, { deadlineMs, run });
       this.#checkpoints.committed(connection);
-      return value;
+      return committed;
     });
+    // Out of its turn: the next transaction runs while the disk works.
+    await durable;
+    return value;
   }
 
-  /** One transaction of the writing connection: BEGIN once the file's lock is free, then COMMIT or ROLLBACK. */
+  /**
+   * One transaction of the writing connection: BEGIN once the file's lock is free, then COMMIT or ROLLBACK.
+   * It counts as committed once `durable` resolves.
+   */
   async #locked<T>(
     connection: Connection,
     { deadlineMs, run }: { readonly deadlineMs: number; readonly run: () => Promise<T> },
-  ): Promise<T> {
+  ): Promise<{ readonly value: T; readonly durable: Promise<void> | undefined }> {
     await untilFree(() => control(connection, begin, "begin"), deadlineMs);
     let value: T;
     try {
@@ -128,7 +139,7 @@ export class SqliteStore implements Store {
       this.#rollBack(connection);
       throw error;
     }
-    return value;
+    return { value, durable: connection.log?.flush() };
   }
 
   /** A connection that cannot even roll back is given up: closing it does, and the error that led here comes out. */
