@@ -10,6 +10,7 @@ import { Hooks } from "../http/hooks.ts";
 import { mountNode } from "../http/mount-node.ts";
 import { type Listening, serve } from "../http/serve.ts";
 import type { Fronted } from "./fronted.ts";
+import { loadError } from "./load-error.ts";
 import type { FrontData, SystemError, ToEngine, ToFront } from "./messages.ts";
 import { RemoteHealth } from "./remote-health.ts";
 import { RemoteInbox } from "./remote-inbox.ts";
@@ -21,12 +22,10 @@ try {
   const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
   const message = error instanceof Error ? error.message : errorSummary(error);
   post({ kind: "failed", error: { code, message, system: systemError(error) } });
-  port.close();
 }
 
 async function listen({ configuration, port: number, host, serves }: FrontData): Promise<void> {
-  const { default: app } = (await import(configuration)) as { readonly default: Fronted };
-  const { runtime, connections, basePath } = app;
+  const { runtime, connections, basePath } = await loaded(configuration);
   const { limits, clock } = runtime;
   const inbox = new RemoteInbox({ limits, post });
   const health = new RemoteHealth({ limits, clock, post });
@@ -44,6 +43,17 @@ async function listen({ configuration, port: number, host, serves }: FrontData):
   post({ kind: "listening", url: listening.url, port: listening.port });
 }
 
+/** The application, which has to be as fit to serve here as it is in the engine's thread. */
+async function loaded(configuration: string): Promise<Fronted> {
+  try {
+    const { default: app } = (await import(configuration)) as { readonly default: Fronted };
+    if (app.problems.length > 0) throw new CounterfoilError("CONFIG_INVALID", app.problems.join("\n"));
+    return app;
+  } catch (error) {
+    throw loadError(error);
+  }
+}
+
 async function take(
   message: ToFront,
   { inbox, health, listening }: { inbox: RemoteInbox; health: RemoteHealth; listening: Listening },
@@ -51,14 +61,16 @@ async function take(
   switch (message.kind) {
     case "answers":
       return inbox.settle(message.answers);
+    case "heard":
+      return inbox.heard();
     case "health":
-      return health.settle(message.id, message.healthy);
+      return health.settle(message.health, message.healthy);
     case "leave":
       return listening.leave();
     case "close":
       await listening.close(message.graceMs);
-      // Nothing else keeps the thread alive.
-      return port.close();
+      inbox.flush();
+      return post({ kind: "closed" });
   }
 }
 

@@ -6,4 +6,5 @@ export interface Fronted {
   readonly runtime: Runtime;
   readonly connections: ReadonlyMap<string, Connection>;
   readonly basePath: string;
+  readonly problems: readonly string[];
 }

@@ -3,7 +3,7 @@
  * writes. The engine stays where it is: the database, the handlers, the outbox and all that is told
  * stand in this thread, and the other has nothing that a crash could leave half done.
  */
-import { Worker } from "node:worker_threads";
+import { Worker, workerData } from "node:worker_threads";
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
 import { siblingModule } from "../domain/sibling-module.ts";
@@ -13,7 +13,8 @@ import type { HealthChecks, Listening } from "../http/serve.ts";
 import type { Connection } from "../inbox/connection.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
-import type { FrontData, Told, ToEngine, ToFront, Turn, VerifiedDelivery } from "./messages.ts";
+import { loadError } from "./load-error.ts";
+import type { FrontData, News, Told, ToEngine, ToFront, Turn, VerifiedDelivery } from "./messages.ts";
 
 /** What the HTTP thread reaches in this one. */
 export interface Engine {
@@ -26,40 +27,63 @@ export interface Engine {
 
 /** Starts the thread; resolves once it listens. What it dies of later is thrown as this process's own fault. */
 export async function listenInThread(data: FrontData, engine: Engine): Promise<Listening> {
+  assertOutside(data);
   const file = siblingModule(import.meta.url, "front-thread");
-  const worker = new Worker(file, { name: "counterfoil-http", workerData: data });
+  const worker = new Worker(file, { name: "counterfoil-http", workerData: data, argv: process.argv.slice(2) });
   const post = (message: ToFront): void => worker.postMessage(message);
   const ended = new Promise<void>((resolve) => void worker.once("exit", () => resolve()));
   const { url, port } = await opened(worker, new Front(engine, post));
-  let isClosing = false;
+  let closing: Promise<void> | undefined;
   void ended.then(() => {
     // Senders would meet a closed port while the process looks well.
-    if (!isClosing) throw new Error("Cannot go on: the HTTP thread ended by itself");
+    if (closing === undefined) throw new Error("Cannot go on: the HTTP thread ended by itself");
   });
-  return {
-    url,
-    port,
-    leave: () => post({ kind: "leave" }),
-    async close(graceMs) {
-      isClosing = true;
-      post({ kind: "close", graceMs });
-      await ended;
-    },
+  const close = async (graceMs: number): Promise<void> => {
+    const closed = said(worker, "closed");
+    post({ kind: "close", graceMs });
+    await Promise.race([closed, ended]);
+    // The configuration may have left timers or sockets behind that would keep it alive.
+    await worker.terminate();
   };
+  return { url, port, leave: () => post({ kind: "leave" }), close: (graceMs) => (closing ??= close(graceMs)) };
+}
+
+/** A module that listens when it is loaded would do so in its own thread again, and so on without an end. */
+function assertOutside({ configuration }: FrontData): void {
+  if ((workerData as Partial<FrontData> | null)?.configuration !== configuration) return;
+  throw new CounterfoilError(
+    "CONFIG_INVALID",
+    "Cannot listen: the module that `thread` names listens itself when it is loaded; name one that only defines the application",
+  );
 }
 
 type Opened = Extract<ToEngine, { readonly kind: "listening" }>;
 
-function opened(worker: Worker, front: Front): Promise<Opened> {
-  return new Promise((resolve, reject) => {
-    const onEnd = (): void => reject(new Error("Cannot listen: the HTTP thread ended before it listened"));
-    worker.once("exit", onEnd).once("error", reject);
+async function opened(worker: Worker, front: Front): Promise<Opened> {
+  worker.on("message", (message: ToEngine) => front.take(message));
+  const { promise, resolve, reject } = Promise.withResolvers<Opened>();
+  const onError = (error: unknown): void => reject(loadError(error));
+  const onEnd = (): void => reject(loadError(new Error("it ended the thread")));
+  const onMessage = (message: ToEngine): void => {
+    if (message.kind === "failed") reject(startError(message));
+    if (message.kind === "listening") resolve(message);
+  };
+  worker.on("message", onMessage).on("error", onError).on("exit", onEnd);
+  try {
+    return await promise;
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  } finally {
+    // From here on nobody hears its errors, so that one ends the process.
+    worker.off("message", onMessage).off("error", onError).off("exit", onEnd);
+  }
+}
+
+function said(worker: Worker, kind: ToEngine["kind"]): Promise<void> {
+  return new Promise((resolve) => {
     worker.on("message", (message: ToEngine) => {
-      if (message.kind === "failed") return reject(startError(message));
-      if (message.kind !== "listening") return front.take(message);
-      // From here on nobody hears its errors, so that one ends the process.
-      worker.off("exit", onEnd).off("error", reject);
-      resolve(message);
+      if (message.kind === kind) resolve();
     });
   });
 }
@@ -67,11 +91,7 @@ function opened(worker: Worker, front: Front): Promise<Opened> {
 function startError({ error }: Extract<ToEngine, { readonly kind: "failed" }>): Error {
   const { code, message, system } = error;
   if (system !== null) return Object.assign(new Error(message), system);
-  if (code !== "INTERNAL") return new CounterfoilError(code, message);
-  return new CounterfoilError(
-    "CONFIG_INVALID",
-    `Cannot load the configuration in the HTTP thread: ${message}; it is loaded there once more, as by every other process`,
-  );
+  return code === "INTERNAL" ? new Error(message) : new CounterfoilError(code, message);
 }
 
 /** The engine's end of the talk. */
@@ -85,23 +105,28 @@ class Front {
     this.#post = post;
   }
 
-  take(message: Extract<ToEngine, { readonly kind: "turn" | "ask" }>): void {
+  take(message: ToEngine): void {
     if (message.kind === "turn") this.#takeTurn(message);
-    else void this.#answerHealth(message.id, message.health);
+    else if (message.kind === "ask") void this.#answerHealth(message.health);
   }
 
-  #takeTurn({ deliveries, bodies, refusals, events }: Turn): void {
-    const { inbox, emit, connections } = this.#engine;
+  #takeTurn({ deliveries, bodies, news }: Turn): void {
     let at = 0;
     for (const delivery of deliveries) {
       const body = bodies.subarray(at, (at += delivery.bodyBytes));
       void this.#receive(delivery, body);
     }
-    for (const { connection, at: when, refused } of refusals) {
+    if (news !== null) this.#hear(news);
+  }
+
+  #hear({ refusals, events }: News): void {
+    const { inbox, emit, connections } = this.#engine;
+    for (const { connection, at, refused } of refusals) {
       const known = connections.get(connection);
-      if (known !== undefined) inbox.refuse(known, refused, when);
+      if (known !== undefined) inbox.refuse(known, refused, at);
     }
-    for (const event of events) emit(event);
+    for (const { event, times } of events) for (let left = times; left > 0; left -= 1) emit(event);
+    this.#post({ kind: "heard" });
   }
 
   async #receive(delivery: VerifiedDelivery, body: Uint8Array): Promise<void> {
@@ -139,8 +164,8 @@ class Front {
     });
   }
 
-  async #answerHealth(id: number, asked: "live" | "ready"): Promise<void> {
-    const healthy = await Promise.resolve(this.#engine.health[asked]()).catch(() => false);
-    this.#post({ kind: "health", id, healthy });
+  async #answerHealth(health: keyof HealthChecks): Promise<void> {
+    const healthy = await Promise.resolve(this.#engine.health[health]()).catch(() => false);
+    this.#post({ kind: "health", health, healthy });
   }
 }

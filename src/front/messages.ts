@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from "../domain/errors.ts";
 import type { TelemetryEvent } from "../domain/telemetry.ts";
-import type { Served } from "../http/serve.ts";
+import type { HealthChecks, Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
 import type { Refused, Verified } from "../verify/verdict.ts";
 
@@ -42,8 +42,20 @@ export interface Turn {
   readonly deliveries: readonly VerifiedDelivery[];
   /** The bodies of the deliveries, one after the other. */
   readonly bodies: Uint8Array<ArrayBuffer>;
+  /** None while the engine has not heard the last. */
+  readonly news: News | null;
+}
+
+/** What is to be told beside deliveries. */
+export interface News {
   readonly refusals: readonly RefusedDelivery[];
-  readonly events: readonly TelemetryEvent[];
+  readonly events: readonly RepeatedEvent[];
+}
+
+/** An event, as often as it came. */
+export interface RepeatedEvent {
+  readonly event: TelemetryEvent;
+  readonly times: number;
 }
 
 /** An error of another thread: its class does not travel, its code does. */
@@ -56,7 +68,8 @@ export type ToEngine =
   | Turn
   | { readonly kind: "listening"; readonly url: string; readonly port: number }
   | { readonly kind: "failed"; readonly error: ToldError & { readonly system: SystemError | null } }
-  | { readonly kind: "ask"; readonly id: number; readonly health: "live" | "ready" };
+  | { readonly kind: "ask"; readonly health: keyof HealthChecks }
+  | { readonly kind: "closed" };
 
 /** What names a refusal of the operating system, such as a port that is taken. */
 export interface SystemError {
@@ -71,6 +84,7 @@ export type Told =
 
 export type ToFront =
   | { readonly kind: "answers"; readonly answers: readonly Told[] }
-  | { readonly kind: "health"; readonly id: number; readonly healthy: boolean }
+  | { readonly kind: "heard" }
+  | { readonly kind: "health"; readonly health: keyof HealthChecks; readonly healthy: boolean }
   | { readonly kind: "leave" }
   | { readonly kind: "close"; readonly graceMs: number };

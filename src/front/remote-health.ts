@@ -9,40 +9,43 @@ export interface RemoteHealthOptions {
   readonly post: (message: ToEngine) => void;
 }
 
-/** Health as the HTTP thread tells it: what the engine's thread says, and unhealthy when it says nothing. */
+/**
+ * Health as the HTTP thread tells it: what the engine's thread says, and unhealthy when it says nothing
+ * for as long as a delivery would wait. Whoever asks meanwhile shares the question.
+ */
 export class RemoteHealth implements HealthChecks {
   readonly #options: RemoteHealthOptions;
-  readonly #asked = new Map<number, (healthy: boolean) => void>();
-  #last = 0;
+  readonly #asked = new Map<keyof HealthChecks, PromiseWithResolvers<boolean>>();
 
   constructor(options: RemoteHealthOptions) {
     this.#options = options;
   }
 
   live(): Promise<boolean> {
-    return this.#ask("live");
+    return this.#ask("live", this.#options.limits.queueMs);
   }
 
+  /** The engine itself waits for the lock before it says no. */
   ready(): Promise<boolean> {
-    return this.#ask("ready");
+    const { queueMs, lockMs } = this.#options.limits;
+    return this.#ask("ready", queueMs + lockMs);
   }
 
-  settle(id: number, healthy: boolean): void {
-    this.#asked.get(id)?.(healthy);
-    this.#asked.delete(id);
+  settle(health: keyof HealthChecks, healthy: boolean): void {
+    this.#asked.get(health)?.resolve(healthy);
   }
 
-  /** An engine that lets a question wait for as long as a delivery may wait takes no deliveries either. */
-  #ask(health: "live" | "ready"): Promise<boolean> {
-    const { limits, clock, post } = this.#options;
-    const id = (this.#last += 1);
-    return new Promise((resolve) => {
-      const cancel = clock.timer(limits.queueMs, () => this.settle(id, false));
-      this.#asked.set(id, (healthy) => {
-        cancel();
-        resolve(healthy);
-      });
-      post({ kind: "ask", id, health });
-    });
+  async #ask(health: keyof HealthChecks, waitMs: number): Promise<boolean> {
+    const asked = this.#asked.get(health);
+    if (asked !== undefined) return asked.promise;
+    const asking = Promise.withResolvers<boolean>();
+    this.#asked.set(health, asking);
+    const { clock, post } = this.#options;
+    const cancel = clock.timer(waitMs, () => asking.resolve(false));
+    post({ kind: "ask", health });
+    const healthy = await asking.promise;
+    cancel();
+    this.#asked.delete(health);
+    return healthy;
   }
 }

@@ -11,7 +11,8 @@ import { examine } from "../inbox/examine.ts";
 import { identifyingHeaders } from "../inbox/kept-headers.ts";
 import { explainRefusal, type Verified } from "../verify/verdict.ts";
 import type { Delivery } from "../verify/verify.ts";
-import type { RefusedDelivery, Told, ToldError, ToEngine, VerifiedDelivery } from "./messages.ts";
+import { GatheredNews } from "./gathered-news.ts";
+import type { Told, ToldError, ToEngine, VerifiedDelivery } from "./messages.ts";
 
 interface Waiting {
   readonly resolve: (received: Received) => void;
@@ -26,12 +27,13 @@ export interface RemoteInboxOptions {
 export class RemoteInbox {
   readonly #options: RemoteInboxOptions;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #news = new GatheredNews();
   #deliveries: VerifiedDelivery[] = [];
   #bodies: Uint8Array[] = [];
-  #refusals: RefusedDelivery[] = [];
-  #events: TelemetryEvent[] = [];
   #last = 0;
   #scheduled = false;
+  /** The engine has heard all news that were sent. */
+  #heard = true;
 
   constructor(options: RemoteInboxOptions) {
     this.#options = options;
@@ -51,8 +53,20 @@ export class RemoteInbox {
 
   /** Has the engine's thread tell its subscribers: there is one log and one count for the process. */
   emit(event: TelemetryEvent): void {
-    this.#events.push(event);
+    this.#news.emit(event);
     this.#schedule();
+  }
+
+  /** The engine has heard the last news: what came up meanwhile may follow. */
+  heard(): void {
+    this.#heard = true;
+    if (!this.#news.isEmpty) this.#schedule();
+  }
+
+  /** Hands over what is left, before the end. */
+  flush(): void {
+    this.#heard = true;
+    this.#send();
   }
 
   /** Takes the engine's answers. */
@@ -75,7 +89,7 @@ export class RemoteInbox {
       throw error;
     }
     if (verdict.kind === "verified") return verdict;
-    this.#refusals.push({ connection: connection.id, at: delivery.arrivedAtMs, refused: verdict });
+    this.#news.refuse({ connection: connection.id, at: delivery.arrivedAtMs, refused: verdict });
     this.#schedule();
     throw new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(verdict));
   }
@@ -103,11 +117,14 @@ export class RemoteInbox {
   }
 
   #send(): void {
-    const bodies = joined(this.#bodies);
-    const [deliveries, refusals, events] = [this.#deliveries, this.#refusals, this.#events];
-    [this.#deliveries, this.#bodies, this.#refusals, this.#events] = [[], [], [], []];
     this.#scheduled = false;
-    this.#options.post({ kind: "turn", deliveries, bodies, refusals, events }, [bodies.buffer]);
+    const news = this.#heard && !this.#news.isEmpty ? this.#news.take() : null;
+    if (news !== null) this.#heard = false;
+    const deliveries = this.#deliveries;
+    if (deliveries.length === 0 && news === null) return;
+    const bodies = joined(this.#bodies);
+    [this.#deliveries, this.#bodies] = [[], []];
+    this.#options.post({ kind: "turn", deliveries, bodies, news }, [bodies.buffer]);
   }
 }
 

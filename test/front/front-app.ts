@@ -1,0 +1,51 @@
+/** What the tests of the HTTP thread receive with: senders that sign, a table of what was applied, and handlers that misbehave. */
+import { existsSync } from "node:fs";
+import { type App, connect, defineApp, type Emit, type Limits, type } from "counterfoil";
+import { careless, caseSecret, sender } from "../support/case-delivery.ts";
+import { storeAt } from "../support/engine.ts";
+import { patient } from "../support/patient.ts";
+
+export interface FrontAppOptions {
+  readonly address: string;
+  readonly secret?: string;
+  readonly limits?: Partial<Limits>;
+  readonly telemetry?: Emit;
+}
+
+const cell = new Int32Array(new SharedArrayBuffer(4));
+
+export function frontApp({ address, secret = caseSecret, limits, telemetry }: FrontAppOptions): App {
+  const changed = sender.on("changed", ({ event, tx }) =>
+    tx.sql`INSERT INTO applied (event) VALUES (${event.id})`.then(),
+  );
+  // As a handler that reckons for long: its thread does nothing else until the file is there.
+  const blocking = sender.on("blocking", type<{ until: string }>(), ({ event }) => {
+    while (!existsSync(event.data.until)) Atomics.wait(cell, 0, 0, 10);
+  });
+  const failing = sender.on("failing", () => {
+    throw new Error("canary-in-the-exception");
+  });
+  const handlers = [changed, blocking, failing];
+  const common = { secrets: [secret], tenant: "acme" } as const;
+  return defineApp({
+    store: storeAt(address),
+    connections: [
+      connect("sender", { ...common, provider: sender, handlers }),
+      connect("strict", { ...common, provider: sender, handlers, failing: "refuse" }),
+      connect("careless", {
+        ...common,
+        provider: patient(careless),
+        handlers: [careless.on("changed", () => undefined)],
+      }),
+    ],
+    effects: [],
+    ...(limits && { limits }),
+    ...(telemetry && { telemetry }),
+  });
+}
+
+export async function createTables(app: App): Promise<void> {
+  await app.transaction({ tenant: "acme" }, async ({ tx }) => {
+    await tx.sql`CREATE TABLE IF NOT EXISTS applied (event TEXT)`;
+  });
+}
