@@ -1,4 +1,5 @@
 import { CounterfoilError } from "../domain/errors.ts";
+import type { ProviderRules } from "../providers/provider-spec.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Connection } from "./connection.ts";
 
@@ -13,7 +14,7 @@ export function assertMediaType({ id, provider }: Connection, headers: DeliveryH
   }
   const value = headers.get("content-type");
   if (value === undefined || value.trim() === "") return;
-  if (value === "application/json") return;
+  if (taken.get(provider.rules)?.has(value)) return;
   const [type = "", ...parameters] = value.split(";").map((part) => part.trim().toLowerCase());
   const { contentTypes } = provider.rules;
   if (!contentTypes.includes(type)) {
@@ -29,6 +30,16 @@ export function assertMediaType({ id, provider }: Connection, headers: DeliveryH
   if (charset !== undefined && charset !== "utf-8" && charset !== "utf8") {
     refuse(id, `its charset is "${printable(charset)}", taken is utf-8`);
   }
+  remember(provider.rules, value);
+}
+
+/** Content types that were taken, as they were spelled: senders repeat themselves, and reading one again takes time. */
+const taken = new WeakMap<ProviderRules, Set<string>>();
+const spellingsMax = 16;
+
+function remember(rules: ProviderRules, value: string): void {
+  const spellings = taken.get(rules) ?? new Set();
+  if (spellings.size < spellingsMax) taken.set(rules, spellings.add(value));
 }
 
 function printable(text: string): string {
