@@ -6,10 +6,10 @@
  */
 import type { AttemptKind } from "../../domain/obligation.ts";
 import { type ObligationRow, type RequestRow, toObligation, toRequest } from "../rows.ts";
-import type { Claim, Lane, ObligationWrites } from "../store.ts";
+import type { Claim, ObligationWrites } from "../store.ts";
 import { decidingAnswer, lateEvidence } from "./answers.ts";
 import type { Handle } from "./handle.ts";
-import { callable, laneWalk } from "./lanes.ts";
+import { callable } from "./lanes.ts";
 import { relation } from "./relation.ts";
 import { type AnswerRow, openColumns, requestColumns, toAnswer } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -65,24 +65,45 @@ interface ClaimRow extends ObligationRow, RequestRow {
 type ClaimOptions = Parameters<ObligationWrites["claim"]>[0];
 
 /** Claims what is due in each lane, oldest first. */
-export async function claimObligations(handle: Handle, { lanes, worker, leaseMs }: ClaimOptions): Promise<Claim[]> {
+export async function claimObligations(handle: Handle, options: ClaimOptions): Promise<Claim[]> {
+  const { lanes } = options;
   if (lanes.length === 0) return [];
+  const starts = handle.cursors.starts(lanes);
+  const asked = lanes.map((lane, index) => ({ lane, since: starts[index] ?? 0 }));
+  const found = await claimFrom(handle, asked, options);
+  // Nothing from the cursor on: there may be something before it.
+  const empty = asked.filter(({ since }, index) => since > 0 && !found.some(({ ord }) => ord === index + 1));
+  const more = await claimFrom(
+    handle,
+    empty.map(({ lane }) => ({ lane, since: 0 })),
+    options,
+  );
+  return [...found, ...more].map((row) => toClaim(handle, row));
+}
+
+interface AskedLane {
+  readonly lane: ClaimOptions["lanes"][number];
+  readonly since: number;
+}
+
+async function claimFrom(
+  handle: Handle,
+  asked: readonly AskedLane[],
+  { worker, leaseMs }: ClaimOptions,
+): Promise<readonly ClaimRow[]> {
+  if (asked.length === 0) return [];
   const now = handle.stamp.wallMs;
-  const rows = await handle.run<ClaimRow>(claim, [
-    now,
-    worker,
-    now + leaseMs,
-    ...lanesAsked.values(
-      lanes.map(({ effect, destination, calls, limit }) => ({
-        hook: !calls,
-        effect,
-        destination,
-        most: limit,
-        since: 0,
-      })),
-    ),
-  ]);
-  return rows.map((row) => toClaim(handle, row));
+  const values = asked.map(({ lane: { effect, destination, calls, limit }, since }) => {
+    return { hook: !calls, effect, destination, most: limit, since };
+  });
+  const rows = await handle.run<ClaimRow>(claim, [now, worker, now + leaseMs, ...lanesAsked.values(values)]);
+  handle.afterCommit(() => {
+    for (const { ord, was_due_at: dueAt } of rows) {
+      const lane = asked[ord - 1]?.lane;
+      if (lane) handle.cursors.claimed(lane, dueAt);
+    }
+  });
+  return rows;
 }
 
 function toClaim(handle: Handle, row: ClaimRow): Claim {
@@ -100,23 +121,4 @@ function toClaim(handle: Handle, row: ClaimRow): Claim {
     evidence: late !== null,
     claimedAt: handle.stamp,
   };
-}
-
-const walkLanes = sql(
-  "lane.walk",
-  `WITH RECURSIVE ${laneWalk}
-   SELECT l.hook, l.effect, l.destination FROM lane AS l WHERE l.due_at <= $1 AND ${callable("l")}
-   ORDER BY l.hook, l.effect, l.destination`,
-);
-
-interface LaneRow {
-  readonly hook: boolean;
-  readonly effect: string;
-  readonly destination: string;
-}
-
-/** Lanes with something due, without those that call a paused destination. */
-export async function dueLanes(handle: Handle): Promise<Lane[]> {
-  const rows = await handle.run<LaneRow>(walkLanes, [handle.stamp.wallMs]);
-  return rows.map(({ hook, effect, destination }) => ({ effect, destination, calls: !hook }));
 }

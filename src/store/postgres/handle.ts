@@ -1,5 +1,6 @@
 import type { Stamp } from "../../domain/instant.ts";
 import type { StoreLimits } from "../store.ts";
+import type { LaneCursors } from "./lane-cursors.ts";
 import type { Sql } from "./statements.ts";
 
 /** Runs a statement of the engine's own; gives its rows. */
@@ -10,6 +11,9 @@ export interface Handle {
   readonly run: Run;
   readonly stamp: Stamp;
   readonly limits: StoreLimits;
+  readonly cursors: LaneCursors;
+  /** Does something once the transaction is committed, and not where it is not. */
+  readonly afterCommit: (run: () => void) => void;
 }
 
 /** What reads work with: one state of the database. */

@@ -6,6 +6,7 @@ import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { type AttemptRow, type ObligationRow, type RequestRow, toAttempt, toObligation, toRequest } from "../rows.ts";
 import { decidingAnswer } from "./answers.ts";
 import type { ReadHandle } from "./handle.ts";
+import { ownedPage } from "./reader-owned.ts";
 import { auditOf } from "./reader-records.ts";
 import { type AnswerRow, obligationColumns, obligationTables, openColumns, requestColumns, toAnswer } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -26,20 +27,37 @@ const byKeyPrefix = `WITH RECURSIVE tenants AS (
 
 /** A page of obligations, newest first. */
 export async function listObligations(handle: ReadHandle, filter: ObligationFilter, page: Page): Promise<Obligation[]> {
-  const { tenant, state, effect, keyPrefix } = filter;
+  return (await obligationRows(handle, filter, page)).map(toObligation);
+}
+
+function obligationRows(
+  handle: ReadHandle,
+  { tenant, state, effect, keyPrefix }: ObligationFilter,
+  page: Page,
+): Promise<readonly ObligationRow[]> {
   // What is not done stands in a table as small as the work that is left.
   const inProgress = keyPrefix === undefined && state !== undefined && state !== "done";
+  const byTenant = whereSet("o.tenant = ?", tenant);
+  const rest = [
+    ...whereSet(inProgress ? "p.state = ?" : "coalesce(o.state, p.state) = ?", state),
+    ...whereSet("o.effect = ?", effect),
+  ];
+  const [owner] = byTenant;
+  if (owner && keyPrefix === undefined && !inProgress) {
+    const table = {
+      columns: obligationColumns,
+      tables: obligationTables,
+      table: "counterfoil.obligations",
+      alias: "o",
+    };
+    return ownedPage<ObligationRow>(handle, page, { ...table, owner, where: rest });
+  }
   const { text, values } = pageOf(page, {
     from: keyPrefix !== undefined ? byKeyPrefix : inProgress ? notDone : any,
     id: inProgress ? "p.obligation_id" : "o.id",
-    where: [
-      ...(keyPrefix === undefined ? [] : [startsWith(keyPrefix)]),
-      ...whereSet("o.tenant = ?", tenant),
-      ...whereSet(inProgress ? "p.state = ?" : "coalesce(o.state, p.state) = ?", state),
-      ...whereSet("o.effect = ?", effect),
-    ],
+    where: [...(keyPrefix === undefined ? [] : [startsWith(keyPrefix)]), ...byTenant, ...rest],
   });
-  return (await handle.runText<ObligationRow>(text, values)).map(toObligation);
+  return handle.runText<ObligationRow>(text, values);
 }
 
 /** A range of keys, which an index serves; no byte of UTF-8 text sorts after the last code point. */

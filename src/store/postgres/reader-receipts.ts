@@ -5,6 +5,7 @@ import { pageOf, whereSet } from "../page.ts";
 import type { Page, ReceiptDetail, ReceiptFilter, RecordedDelivery } from "../reader.ts";
 import { type ObligationRow, type PayloadRow, type ReceiptRow, toObligation, toPayload, toReceipt } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
+import { ownedPage } from "./reader-owned.ts";
 import { auditOf } from "./reader-records.ts";
 import { obligationColumns, obligationTables, receiptColumns, receiptTables } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -22,19 +23,33 @@ const byEventId = `WITH RECURSIVE account AS (
 
 /** A page of receipts, newest first. */
 export async function listReceipts(handle: ReadHandle, filter: ReceiptFilter, page: Page): Promise<Receipt[]> {
-  const { connection, outcome, eventId } = filter;
-  // The second half lets the partial index on the rarer outcomes serve; applied ones are most rows anyway.
-  const byOutcome = outcome === "applied" ? "r.outcome = ?" : "r.outcome = ? AND r.outcome <> 'applied'";
+  return (await receiptRows(handle, filter, page)).map(toReceipt);
+}
+
+function receiptRows(
+  handle: ReadHandle,
+  { connection, outcome, eventId }: ReceiptFilter,
+  page: Page,
+): Promise<readonly ReceiptRow[]> {
+  const byConnection = whereSet("r.connection = ?", connection);
+  const byOutcome = whereSet(outcomeText(outcome), outcome);
+  const [owner] = byConnection;
+  // The index on the rarer outcomes is shorter than what one connection owns.
+  if (owner && eventId === undefined && (outcome === undefined || outcome === "applied")) {
+    const table = { columns: receiptColumns, tables: receiptTables, table: "counterfoil.receipts", alias: "r" };
+    return ownedPage<ReceiptRow>(handle, page, { ...table, owner, where: byOutcome });
+  }
   const { text, values } = pageOf(page, {
     from: eventId === undefined ? `SELECT ${receiptColumns} FROM ${receiptTables}` : byEventId,
     id: "r.id",
-    where: [
-      ...whereSet("r.event_id = ?", eventId),
-      ...whereSet("r.connection = ?", connection),
-      ...whereSet(byOutcome, outcome),
-    ],
+    where: [...whereSet("r.event_id = ?", eventId), ...byConnection, ...byOutcome],
   });
-  return (await handle.runText<ReceiptRow>(text, values)).map(toReceipt);
+  return handle.runText<ReceiptRow>(text, values);
+}
+
+/** The second half lets the partial index on the rarer outcomes serve; applied ones are most rows anyway. */
+function outcomeText(outcome: ReceiptFilter["outcome"]): string {
+  return outcome === "applied" ? "r.outcome = ?" : "r.outcome = ? AND r.outcome <> 'applied'";
 }
 
 const selectReceipt = sql(

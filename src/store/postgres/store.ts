@@ -18,7 +18,8 @@ import { checkServer } from "./check-server.ts";
 import { Connections, type PoolOptions } from "./connections.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
-import type { ReadHandle, Run } from "./handle.ts";
+import type { Handle, ReadHandle, Run } from "./handle.ts";
+import { LaneCursors } from "./lane-cursors.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
 import { PostgresReader } from "./reader.ts";
 import { type Scope, Scopes } from "./scopes.ts";
@@ -50,6 +51,7 @@ export class PostgresStore implements Store {
   readonly #migrations: readonly Migration[];
   readonly #connections: Connections;
   readonly #texts: SchemaTexts;
+  readonly #cursors: LaneCursors = new LaneCursors();
   readonly #inside: AsyncLocalStorage<Scope> = new AsyncLocalStorage();
   /** What is under way, for `close` to wait for. */
   readonly #running: Set<Promise<unknown>> = new Set();
@@ -107,9 +109,18 @@ export class PostgresStore implements Store {
       const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
       // The server has one clock and no boot that its leases would depend on.
       const stamp = { wallMs: now, monotonicMs: now, bootId: "" };
-      const tx = new PostgresTransaction({ scopes, run, stamp, limits: this.#limits, schema });
+      const committed: (() => void)[] = [];
+      const handle: Handle = {
+        run,
+        stamp,
+        limits: this.#limits,
+        cursors: this.#cursors,
+        afterCommit: (then) => void committed.push(then),
+      };
+      const tx = new PostgresTransaction({ scopes, schema, handle });
       const value = await scopes.transaction(() => body(tx));
       await commit(session);
+      for (const then of committed) then();
       return value;
     });
   }

@@ -4,9 +4,10 @@ import type { Prerequisite } from "../../domain/outcome.ts";
 import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
-import { claimObligations, dueLanes } from "./claims.ts";
+import { claimObligations } from "./claims.ts";
 import type { DriverResult } from "./driver.ts";
-import type { Handle, Run } from "./handle.ts";
+import type { Handle } from "./handle.ts";
+import { dueLanes } from "./lanes.ts";
 import { expiredLeases, renewLeases } from "./leases.ts";
 import { moveObligations } from "./moves.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
@@ -25,10 +26,9 @@ type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
 
 export interface TransactionParts {
   readonly scopes: Scopes;
-  readonly run: Run;
-  readonly stamp: Stamp;
-  readonly limits: Contract.StoreLimits;
   readonly schema: string;
+  /** What the functions of each topic work with. */
+  readonly handle: Handle;
 }
 
 /** An open transaction: each method runs its topic's statements inside the innermost scope. */
@@ -39,12 +39,12 @@ export class PostgresTransaction implements Contract.StoreTx {
   readonly #schema: string;
   readonly #handle: Handle;
 
-  constructor({ scopes, run, stamp, limits, schema }: TransactionParts) {
-    this.stamp = stamp;
-    this.now = stamp.wallMs;
+  constructor({ scopes, schema, handle }: TransactionParts) {
+    this.stamp = handle.stamp;
+    this.now = handle.stamp.wallMs;
     this.#scopes = scopes;
     this.#schema = schema;
-    this.#handle = { run, stamp, limits };
+    this.#handle = handle;
   }
 
   get native(): unknown {
