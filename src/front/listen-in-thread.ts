@@ -12,9 +12,8 @@ import type { Gate } from "../http/gate.ts";
 import type { HealthChecks, Listening } from "../http/serve.ts";
 import type { Connection } from "../inbox/connection.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { headersFromRaw } from "../verify/delivery-headers.ts";
 import { loadError } from "./load-error.ts";
-import type { FrontData, News, Told, ToEngine, ToFront, Turn, VerifiedDelivery } from "./messages.ts";
+import type { FrontData, News, Told, ToEngine, ToFront, Turn, HandedDelivery } from "./messages.ts";
 
 /** What the HTTP thread reaches in this one. */
 export interface Engine {
@@ -113,8 +112,8 @@ class Front {
   #takeTurn({ deliveries, bodies, news }: Turn): void {
     let at = 0;
     for (const delivery of deliveries) {
-      const body = bodies.subarray(at, (at += delivery.bodyBytes));
-      void this.#receive(delivery, body);
+      const bytes = bodies.subarray(at, (at += delivery.bodyBytes));
+      void this.#receive(delivery, bytes);
     }
     if (news !== null) this.#hear(news);
   }
@@ -129,14 +128,11 @@ class Front {
     this.#post({ kind: "heard" });
   }
 
-  async #receive(delivery: VerifiedDelivery, body: Uint8Array): Promise<void> {
-    const { id, verdict, arrivedAtMs } = delivery;
+  async #receive({ id, connection: to, read }: HandedDelivery, bytes: Uint8Array): Promise<void> {
     try {
       const { gate, inbox } = this.#engine;
-      const connection = this.#connection(delivery.connection);
-      const headers = headersFromRaw(delivery.headers);
-      const arrived = { delivery: { headers, body, arrivedAtMs }, verdict, policy: connection.failing };
-      const received = await gate.run(() => inbox.take(connection, arrived));
+      const connection = this.#connection(to);
+      const received = await gate.run(() => inbox.take(connection, { read, bytes }));
       this.#tell({ id, received });
     } catch (error) {
       const code = error instanceof CounterfoilError ? error.code : "INTERNAL";

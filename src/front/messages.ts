@@ -6,7 +6,8 @@ import type { ErrorCode } from "../domain/errors.ts";
 import type { TelemetryEvent } from "../domain/telemetry.ts";
 import type { HealthChecks, Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
-import type { Refused, Verified } from "../verify/verdict.ts";
+import type { ReadDelivery } from "../inbox/read-event.ts";
+import type { Refused } from "../verify/verdict.ts";
 
 /** What the HTTP thread is started with. */
 export interface FrontData {
@@ -17,16 +18,13 @@ export interface FrontData {
   readonly serves: Served;
 }
 
-/** A delivery that was verified; its body stands among those of its turn. */
-export interface VerifiedDelivery {
+/** A delivery that was verified and read; its body stands among those of its turn. */
+export interface HandedDelivery {
   /** Names the delivery in its answer. */
   readonly id: number;
   readonly connection: string;
-  /** Names and values of the headers that identify it, a repeated one as often as it came. */
-  readonly headers: readonly string[];
+  readonly read: ReadDelivery;
   readonly bodyBytes: number;
-  readonly arrivedAtMs: number;
-  readonly verdict: Verified;
 }
 
 /** A delivery that could not be verified. */
@@ -39,7 +37,7 @@ export interface RefusedDelivery {
 /** What one turn of the HTTP thread brought. */
 export interface Turn {
   readonly kind: "turn";
-  readonly deliveries: readonly VerifiedDelivery[];
+  readonly deliveries: readonly HandedDelivery[];
   /** The bodies of the deliveries, one after the other. */
   readonly bodies: Uint8Array<ArrayBuffer>;
   /** None while the engine has not heard the last. */

@@ -1,6 +1,6 @@
 /**
- * The inbox as the HTTP thread has it: it verifies here, hands what is verified to the engine's thread,
- * and waits for that thread's commit.
+ * The inbox as the HTTP thread has it: it verifies and reads here, hands what was read to the engine's
+ * thread, and waits for that thread's commit.
  */
 import { CounterfoilError } from "../domain/errors.ts";
 import type { Limits } from "../domain/limits.ts";
@@ -8,11 +8,11 @@ import type { TelemetryEvent } from "../domain/telemetry.ts";
 import type { Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
 import { examine } from "../inbox/examine.ts";
-import { identifyingHeaders } from "../inbox/kept-headers.ts";
-import { explainRefusal, type Verified } from "../verify/verdict.ts";
+import { readDelivery, type Readable } from "../inbox/read-event.ts";
+import { explainRefusal, type Verdict } from "../verify/verdict.ts";
 import type { Delivery } from "../verify/verify.ts";
 import { GatheredNews } from "./gathered-news.ts";
-import type { Told, ToldError, ToEngine, VerifiedDelivery } from "./messages.ts";
+import type { Told, ToldError, ToEngine, HandedDelivery } from "./messages.ts";
 
 interface Waiting {
   readonly resolve: (received: Received) => void;
@@ -28,7 +28,7 @@ export class RemoteInbox {
   readonly #options: RemoteInboxOptions;
   readonly #waiting = new Map<number, Waiting>();
   readonly #news = new GatheredNews();
-  #deliveries: VerifiedDelivery[] = [];
+  #deliveries: HandedDelivery[] = [];
   #bodies: Uint8Array[] = [];
   #last = 0;
   #scheduled = false;
@@ -41,14 +41,14 @@ export class RemoteInbox {
 
   /** Resolves after the engine's commit; rejects with the code that the engine met. */
   async receive(connection: Connection, delivery: Delivery): Promise<Received> {
-    const verdict = this.#examined(connection, delivery);
+    const readable = this.#read(connection, delivery);
     const { waitingMax } = this.#options.limits;
     if (this.#waiting.size >= waitingMax) {
       this.emit({ kind: "delivery.refused", connection: connection.id, code: "OVERLOADED", cause: null });
       const message = `Cannot take the delivery: ${waitingMax} are waiting for the engine; send it again later`;
       throw new CounterfoilError("OVERLOADED", message);
     }
-    return this.#hand(connection, delivery, verdict);
+    return this.#hand(connection, readable);
   }
 
   /** Has the engine's thread tell its subscribers: there is one log and one count for the process. */
@@ -79,32 +79,25 @@ export class RemoteInbox {
     }
   }
 
-  #examined(connection: Connection, delivery: Delivery): Verified {
-    let verdict: ReturnType<typeof examine>;
+  #read(connection: Connection, delivery: Delivery): Readable {
+    let verdict: Verdict;
     try {
       verdict = examine(connection, delivery);
+      if (verdict.kind === "verified") return readDelivery(connection, delivery, verdict);
     } catch (error) {
       const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
       this.emit({ kind: "delivery.refused", connection: connection.id, code, cause: null });
       throw error;
     }
-    if (verdict.kind === "verified") return verdict;
     this.#news.refuse({ connection: connection.id, at: delivery.arrivedAtMs, refused: verdict });
     this.#schedule();
     throw new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(verdict));
   }
 
-  #hand({ id, provider }: Connection, { headers, body, arrivedAtMs }: Delivery, verdict: Verified): Promise<Received> {
+  #hand({ id }: Connection, { read, bytes }: Readable): Promise<Received> {
     this.#last += 1;
-    this.#deliveries.push({
-      id: this.#last,
-      connection: id,
-      headers: identifyingHeaders(provider.rules, headers),
-      bodyBytes: body.length,
-      arrivedAtMs,
-      verdict,
-    });
-    this.#bodies.push(body);
+    this.#deliveries.push({ id: this.#last, connection: id, read, bodyBytes: bytes.length });
+    this.#bodies.push(bytes);
     this.#schedule();
     return new Promise((resolve, reject) => void this.#waiting.set(this.#last, { resolve, reject }));
   }

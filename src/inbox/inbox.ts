@@ -8,7 +8,7 @@
  */
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
-import { explainRefusal, type Refused, type Verdict, type Verified } from "../verify/verdict.ts";
+import { explainRefusal, type Refused, type Verdict } from "../verify/verdict.ts";
 import type { Delivery } from "../verify/verify.ts";
 import { GroupCommit } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -16,7 +16,7 @@ import type { Arrival, FailurePolicy, Received } from "./arrival.ts";
 import { commitArrivals } from "./commit-arrivals.ts";
 import type { Connection } from "./connection.ts";
 import { examine } from "./examine.ts";
-import { readDelivery } from "./read-event.ts";
+import { arrivalOf, readDelivery, type Readable } from "./read-event.ts";
 import { RefusalRing } from "./refusal-ring.ts";
 
 export class Inbox {
@@ -51,18 +51,19 @@ export class Inbox {
     delivery: Delivery,
     policy: FailurePolicy = connection.failing,
   ): Promise<Received> {
-    return this.take(connection, { delivery, verdict: this.#examined(connection, delivery), policy });
+    return this.take(connection, this.#read(connection, delivery), policy);
   }
 
-  /** The rest of the way, for a delivery that was verified, here or in another thread of this process. */
+  /** The rest of the way, for a delivery that was verified and read, here or in another thread of this process. */
   async take(
     connection: Connection,
-    verified: { readonly delivery: Delivery; readonly verdict: Verified; readonly policy: FailurePolicy },
+    readable: Readable,
+    policy: FailurePolicy = connection.failing,
   ): Promise<Received> {
     const startedMs = this.#runtime.clock.monotonicMs();
     let arrival: Arrival | undefined;
     try {
-      arrival = readDelivery(connection, verified);
+      arrival = arrivalOf(connection, readable, policy);
       await this.#ready();
       const received = await this.#group.submit(arrival);
       this.#tell(arrival, received, startedMs);
@@ -87,15 +88,15 @@ export class Inbox {
     await this.#refusals.flush();
   }
 
-  #examined(connection: Connection, delivery: Delivery): Verified {
+  #read(connection: Connection, delivery: Delivery): Readable {
     let verdict: Verdict;
     try {
       verdict = examine(connection, delivery);
+      if (verdict.kind === "verified") return readDelivery(connection, delivery, verdict);
     } catch (error) {
       this.#tellFailure(connection, undefined, error);
       throw error;
     }
-    if (verdict.kind === "verified") return verdict;
     throw this.refuse(connection, verdict, delivery.arrivedAtMs);
   }
 

@@ -18,17 +18,6 @@ export function keptHeaders(rules: ProviderRules, headers: DeliveryHeaders): str
   return JSON.stringify(pairs);
 }
 
-/** The same headers as names and values in turn, a repeated one as often as it came, which is how it is told. */
-export function identifyingHeaders(rules: ProviderRules, headers: DeliveryHeaders): string[] {
-  const flat: string[] = [];
-  for (const name of keptNames(rules)) {
-    const value = headers.get(name);
-    if (value === undefined) continue;
-    for (let count = headers.count(name); count > 0; count -= 1) flat.push(name, value);
-  }
-  return flat;
-}
-
 function keptNames(rules: ProviderRules): readonly string[] {
   const known = namesByRules.get(rules);
   if (known !== undefined) return known;

@@ -1,12 +1,16 @@
-/** Reads a verified delivery: who it is, whose, and what is to be done with it. */
+/**
+ * Reads a verified delivery in two steps: who it is, which any thread can tell, and then, by the user's
+ * own functions and only where the engine runs, whose it is and what is to be done with it.
+ */
 import { sha256 } from "../domain/digest.ts";
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { Event, Handler } from "../domain/handler.ts";
+import { readPath } from "../domain/json.ts";
 import { namePart } from "../domain/names.ts";
 import { type Decision, unmappedReason } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
-import { type ParsedBody, parseBody, type UnreadableBody } from "../parse/parse-body.ts";
+import { parseAgain, type ParsedBody, parseBody, type UnreadableCause } from "../parse/parse-body.ts";
 import { identify, type Identity } from "../providers/identify.ts";
 import type { ReceiptDraft } from "../store/store.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
@@ -20,23 +24,42 @@ import { keptHeaders } from "./kept-headers.ts";
 
 type Identified = Exclude<Identity, { readonly kind: "no_usable_id" }>;
 
+/** What is read of a verified delivery before its event: plain data, so that another thread of this process can read it. */
+export interface ReadDelivery {
+  readonly identity: Identified;
+  readonly digest: string;
+  /** Why the body cannot be read. */
+  readonly unreadable: UnreadableCause | null;
+  /** The headers that are kept with the bytes. */
+  readonly headers: string;
+  readonly secretId: string;
+}
+
+/** A body, parsed as far as its event needs it. */
+export type EventBody = Pick<ParsedBody, "value" | "exactText">;
+
+/** A delivery on its way to its arrival; the body where it was parsed in this thread. */
+export interface Readable {
+  readonly read: ReadDelivery;
+  readonly bytes: Uint8Array;
+  readonly body?: EventBody;
+}
+
 /**
- * Turns a verified delivery into an arrival.
+ * Reads a verified delivery.
  *
  * @throws CounterfoilError NO_EVENT_ID when the delivery cannot be told from others.
  */
-export function readDelivery(
-  connection: Connection,
-  {
-    delivery,
-    verdict,
-    policy,
-  }: { readonly delivery: Delivery; readonly verdict: Verified; readonly policy: FailurePolicy },
-): Arrival {
+export function readDelivery(connection: Connection, delivery: Delivery, verdict: Verified): Readable {
   const { headers, body: bytes } = delivery;
-  const payload = { bytes, headers: keptHeaders(connection.provider.rules, headers) };
-  const read = readBytes(connection, { headers, bytes, authenticated: verdict.authenticated });
-  return { ...arrivalOf(connection, read, { payload, secretId: verdict.secretId }), policy };
+  const { authenticated, secretId } = verdict;
+  const kept = keptHeaders(connection.provider.rules, headers);
+  return readBytes(connection, { headers, bytes, authenticated }, { headers: kept, secretId });
+}
+
+/** Turns a delivery that was read into an arrival. */
+export function arrivalOf(connection: Connection, readable: Readable, policy: FailurePolicy): Arrival {
+  return { ...arrived(connection, readable), policy };
 }
 
 /** A stored event, read again; without a draft where it cannot even be told any more who it is. */
@@ -49,19 +72,13 @@ export interface StoredReading {
 export function readStored(connection: Connection, receipt: Receipt, payload: Payload): StoredReading {
   const headers = headersFromRaw((JSON.parse(payload.headers) as [string, string][]).flat());
   const authenticated = authenticatedBy(connection.provider.rules.schemes[0]);
+  const kept = { headers: payload.headers, secretId: receipt.secretId };
   try {
-    const read = readBytes(connection, { headers, bytes: payload.bytes, authenticated });
-    return arrivalOf(connection, read, { payload, secretId: receipt.secretId });
+    return arrived(connection, readBytes(connection, { headers, bytes: payload.bytes, authenticated }, kept));
   } catch (error) {
     if (!hasCode(error, "NO_EVENT_ID")) throw error;
     return { draft: null, reading: decided("quarantined", "its id cannot be read by the preset of today") };
   }
-}
-
-interface ReadBytes {
-  readonly body: ParsedBody | UnreadableBody;
-  readonly identity: Identified;
-  readonly bytes: Uint8Array;
 }
 
 function readBytes(
@@ -71,7 +88,8 @@ function readBytes(
     bytes,
     authenticated,
   }: { readonly headers: DeliveryHeaders; readonly bytes: Uint8Array; readonly authenticated: Authenticated },
-): ReadBytes {
+  kept: Pick<ReadDelivery, "headers" | "secretId">,
+): Readable {
   const body = parseBody(bytes, provider.plan);
   const identity = identify(provider.rules, { headers, body, authenticated });
   if (identity.kind === "no_usable_id") {
@@ -80,15 +98,14 @@ function readBytes(
       `Cannot take the delivery to "${id}": its event id is unusable (${identity.cause}); check the preset's identity`,
     );
   }
-  return { body, identity, bytes };
+  const { digest } = body;
+  if (body.kind === "unreadable") return { read: { identity, digest, unreadable: body.cause, ...kept }, bytes };
+  return { read: { identity, digest, unreadable: null, ...kept }, bytes, body };
 }
 
-function arrivalOf(
-  connection: Connection,
-  read: ReadBytes,
-  { payload, secretId }: { readonly payload: Payload; readonly secretId: string },
-): Omit<Arrival, "policy"> {
-  const { identity, body } = read;
+function arrived(connection: Connection, readable: Readable): Omit<Arrival, "policy"> {
+  const { read, bytes } = readable;
+  const { identity, digest, headers, secretId } = read;
   const { rules } = connection.provider;
   const tenant = tenantFor(connection, identity.account);
   const draft: ReceiptDraft = {
@@ -97,17 +114,17 @@ function arrivalOf(
     eventId: identity.id,
     tenant: tenant.name,
     type: identity.type,
-    digest: body.digest,
+    digest,
     secretId,
-    payload,
+    payload: { bytes, headers },
     bytesKeptMs: connection.bytesKeptMs,
     // The type counts too: it often travels unsigned, and the same body may honestly come under two types.
     replay:
       identity.signed.id || rules.replayWindowMs === 0
         ? null
-        : { digest: sha256(`${identity.type}\n${body.digest}`), windowMs: rules.replayWindowMs },
+        : { digest: sha256(`${identity.type}\n${digest}`), windowMs: rules.replayWindowMs },
   };
-  return { draft, reading: readingOf(connection, read, tenant) };
+  return { draft, reading: readingOf(connection, readable, tenant) };
 }
 
 interface Tenant {
@@ -127,11 +144,11 @@ function tenantFor(connection: Connection, account: string): Tenant {
   }
 }
 
-function readingOf(connection: Connection, read: ReadBytes, tenant: Tenant): Reading {
-  const { identity, body } = read;
-  if (identity.kind === "quarantined" || body.kind === "unreadable") {
-    return decided("quarantined", identity.kind === "quarantined" ? identity.cause : body.kind);
-  }
+function readingOf(connection: Connection, { read, bytes, ...parsed }: Readable, tenant: Tenant): Reading {
+  const { identity } = read;
+  const { plan, rules } = connection.provider;
+  if (identity.kind === "quarantined") return decided("quarantined", identity.cause);
+  if (read.unreadable !== null) return decided("quarantined", read.unreadable);
   if (tenant.problem !== null) return decided("quarantined", tenant.problem);
   if (connection.mode !== null) {
     if (identity.mode === undefined) return decided("quarantined", "it does not tell its mode");
@@ -139,15 +156,16 @@ function readingOf(connection: Connection, read: ReadBytes, tenant: Tenant): Rea
   }
   const handler = connection.handlers.get(identity.type);
   if (handler === undefined) return decided("ignored", unmappedReason);
+  const body = parsed.body ?? parseAgain(bytes, plan);
   return runnable(connection, handler, {
     connection: connection.id,
     account: identity.account,
     tenant: tenant.name,
     id: identity.id,
     type: identity.type,
-    data: identity.data,
+    data: readPath(body.value, rules.data),
     body: body.value,
-    raw: read.bytes,
+    raw: bytes,
     exactText: (path) => body.exactText(path),
   });
 }

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonPath } from "../domain/json.ts";
 import { bodyPlan } from "./body-plan.ts";
-import { parseBody, type ParsedBody } from "./parse-body.ts";
+import { parseAgain, parseBody, type ParsedBody } from "./parse-body.ts";
 
 const plan = bodyPlan({ watch: [["id"], ["type"], ["data", "object", "id"]], volatile: [["pending_webhooks"]] });
 
@@ -270,5 +270,21 @@ describe("digest", () => {
     const bytes = Uint8Array.from([0xc3, 0x28]);
     expect(parseBody(bytes, plan).digest).toBe(`1/pending_webhooks:${hash("sha256", bytes, "hex")}`);
     expect(parseBody(bytesOf("{"), plan).digest).toBe(`1/pending_webhooks:${sha256("{")}`);
+  });
+});
+
+describe("parseAgain", () => {
+  test("gives what parseBody gave, also the digits of large numbers, on any path", () => {
+    const plan = bodyPlan({ watch: [["id"]] });
+    const texts = ['{"id":15793596808644609,"a":[{"n":1e2}]}', '\ufeff{"id":"x","__proto__":1}', "[1,2]", '"text"'];
+    for (const text of texts) {
+      const bytes = Buffer.from(text);
+      const first = parseBody(bytes, plan);
+      if (first.kind !== "parsed") throw new Error(first.cause);
+      const again = parseAgain(bytes, plan);
+      expect(again.value).toEqual(first.value);
+      for (const path of [["id"], ["a", 0, "n"], ["nowhere"], []])
+        expect(again.exactText(path)).toBe(first.exactText(path));
+    }
   });
 });

@@ -42,6 +42,24 @@ export function parseBody(bytes: Uint8Array, plan: BodyPlan): ParsedBody | Unrea
   return new ParsedBody(json.value, digestOf(bytes, { decoded, plan, findings }), { text, plan, findings });
 }
 
+/**
+ * Parses a body again that was found readable before, such as in another thread: its value now, and what
+ * its text says beyond that when it is asked for.
+ *
+ * @throws Error when the body is none that `parseBody` reads.
+ */
+export function parseAgain(bytes: Uint8Array, plan: BodyPlan): Pick<ParsedBody, "value" | "exactText"> {
+  const decoded = decoder.decode(bytes);
+  let parsed: ParsedBody | undefined;
+  return {
+    value: JSON.parse(decoded.startsWith(byteOrderMark) ? decoded.slice(1) : decoded) as unknown,
+    exactText(path) {
+      parsed ??= parseBody(bytes, plan) as ParsedBody;
+      return parsed.exactText(path);
+    },
+  };
+}
+
 interface Reading {
   readonly text: string;
   readonly plan: BodyPlan;

@@ -29,7 +29,7 @@ interface Named {
 
 /** Who an event is. */
 export type Identity =
-  | (Named & { readonly kind: "identified"; readonly mode: "live" | "test" | undefined; readonly data: unknown })
+  | (Named & { readonly kind: "identified"; readonly mode: "live" | "test" | undefined })
   | (Named & { readonly kind: "quarantined"; readonly cause: QuarantineCause })
   | { readonly kind: "no_usable_id"; readonly cause: TextProblem };
 
@@ -52,7 +52,7 @@ export interface ReadDelivery {
  * const identity = identify(stripe.rules, { headers, body: parseBody(bytes, stripe.plan), authenticated });
  * ```
  */
-export function identify({ identity, data }: ProviderRules, delivery: ReadDelivery): Identity {
+export function identify({ identity }: ProviderRules, delivery: ReadDelivery): Identity {
   const { body, authenticated } = delivery;
   const id = readId(identity, delivery);
   if ("problem" in id) return { kind: "no_usable_id", cause: id.problem };
@@ -69,7 +69,7 @@ export function identify({ identity, data }: ProviderRules, delivery: ReadDelive
   if ("problem" in account) return { kind: "quarantined", cause: `account_${account.problem}`, ...named };
   const { mode } = identity;
   if (mode && body.isRepeated(mode.path)) return { kind: "quarantined", cause: "mode_repeated", ...named };
-  return { kind: "identified", ...named, mode: mode && modeOf(mode, body.value), data: readPath(body.value, data) };
+  return { kind: "identified", ...named, mode: mode && modeOf(mode, body.value) };
 }
 
 /** The body paths that identity reads, for the plan that a body is parsed with. */

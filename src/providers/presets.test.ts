@@ -3,6 +3,7 @@
  * what its signature does not cover is what the preset says it does not cover.
  */
 import { describe, expect, test } from "vitest";
+import { readPath } from "../domain/json.ts";
 import { parseBody } from "../parse/parse-body.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import { openKeyring, type Keyring } from "../verify/keyring.ts";
@@ -76,7 +77,7 @@ describe.each(presets)("the preset %s", (_name, provider, secret) => {
       };
       const identity = identify(rules, read);
       expect(identity).toMatchObject({ kind: "identified", id: `id-of-${each}`, type: each, account: "" });
-      expect(identity.kind === "identified" && identity.data).toBeTypeOf("object");
+      expect(read.body.kind === "parsed" && readPath(read.body.value, rules.data)).toBeTypeOf("object");
       expect(rules.contentTypes).toContain(headers["content-type"]);
     }
   });

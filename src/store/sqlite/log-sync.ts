@@ -66,16 +66,16 @@ export class LogSync {
   }
 
   async #sync(): Promise<void> {
-    this.#probe?.("sqlite.log.sync:before");
     try {
+      this.#probe?.("sqlite.log.sync:before");
       await this.#syncFile();
+      this.#probe?.("sqlite.log.sync:after");
     } catch (cause) {
       this.#failed = true;
       const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
       const message = `Cannot commit: the log cannot be synced (${code}); the commit may be kept or not; deliver again, the receipt decides`;
       throw new CounterfoilError("COMMIT_UNKNOWN", message, { cause });
     }
-    this.#probe?.("sqlite.log.sync:after");
   }
 
   #syncFile(): Promise<void> {
