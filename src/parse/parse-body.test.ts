@@ -283,8 +283,9 @@ describe("parseAgain", () => {
       if (first.kind !== "parsed") throw new Error(first.cause);
       const again = parseAgain(bytes, plan);
       expect(again.value).toEqual(first.value);
-      for (const path of [["id"], ["a", 0, "n"], ["nowhere"], []])
+      for (const path of [["id"], ["a", 0, "n"], ["nowhere"], []]) {
         expect(again.exactText(path)).toBe(first.exactText(path));
+      }
     }
   });
 });
