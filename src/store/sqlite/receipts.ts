@@ -53,9 +53,9 @@ const markSuspect = sql("receipt.suspect", "UPDATE counterfoil_receipts SET outc
 // The primary key of the replays decides; a row whose window has passed is taken over.
 const claimReplay = sql(
   "replay.claim",
-  `INSERT INTO counterfoil_replays (connection, account, type, digest, receipt_id, at) VALUES (?, ?, ?, ?, ?, ?)
-   ON CONFLICT (connection, account, type, digest) DO UPDATE SET receipt_id = excluded.receipt_id, at = excluded.at
-   WHERE at <= ?`,
+  `INSERT INTO counterfoil_replays (connection, account, type, digest, receipt_id, lapses_at) VALUES (?, ?, ?, ?, ?, ?)
+   ON CONFLICT (connection, account, type, digest) DO UPDATE
+   SET receipt_id = excluded.receipt_id, lapses_at = excluded.lapses_at WHERE lapses_at <= ?`,
 );
 
 const selectOriginal = sql(
@@ -73,7 +73,7 @@ function claimContent(
   const now = handle.stamp.wallMs;
   const taken = handle
     .statement(claimReplay)
-    .run(connection, account, type, replay.digest, id, now, now - replay.windowMs);
+    .run(connection, account, type, replay.digest, id, now + replay.windowMs, now);
   if (taken.changes === 1) return undefined;
   const row = handle.statement(selectOriginal).get(connection, account, type, replay.digest);
   return toReceipt(row as unknown as ReceiptRow);

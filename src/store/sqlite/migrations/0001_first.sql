@@ -70,14 +70,15 @@ CREATE TABLE counterfoil_mismatches (
 ) STRICT;
 CREATE INDEX counterfoil_mismatches_open ON counterfoil_mismatches (receipt_id) WHERE open = 1;
 
--- The second key of events whose id is not signed: which receipt first brought this content, and when.
+-- The second key of events whose id is not signed: which receipt first brought this content, and until
+-- when the same content under another id is a copy.
 CREATE TABLE counterfoil_replays (
   connection TEXT NOT NULL,
   account TEXT NOT NULL,
   type TEXT NOT NULL,
   digest TEXT NOT NULL,
   receipt_id INTEGER NOT NULL,
-  at INTEGER NOT NULL,
+  lapses_at INTEGER NOT NULL,
   PRIMARY KEY (connection, account, type, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX counterfoil_replays_receipt ON counterfoil_replays (receipt_id);
