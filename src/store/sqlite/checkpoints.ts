@@ -49,7 +49,7 @@ export class Checkpoints {
   async #copyBeside(connection: Connection): Promise<void> {
     let left = Number.POSITIVE_INFINITY;
     for (let pass = 1; pass <= passesMax; pass += 1) {
-      await this.#copier.copy();
+      if (!(await this.#copier.copy())) break;
       const before = left;
       left = logPages(connection).left;
       // Each pass is shorter than the one before, and so is what it leaves; a reader may keep it from ending.

@@ -2,8 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { Turn } from "../turn.ts";
 import { temporaryFolder } from "./bundle.conformance.ts";
+import { Checkpoints } from "./checkpoints.ts";
+import { connectWriter } from "./connection.ts";
 import { LogCopier } from "./log-copier.ts";
 
 /** A file with this many kilobytes in its log, and a connection that keeps them there. */
@@ -38,12 +42,27 @@ test("a copy whose thread is ended is over, holds no lock, and the next one copi
   const ended = copier.copy();
   expect(copier.isCopying).toBe(true);
   await copier.stop();
-  await ended;
+  expect(await ended).toBe(false);
   expect(copier.isCopying).toBe(false);
   expect(database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()).toMatchObject({ busy: 0 });
   database.exec("INSERT INTO filler VALUES (randomblob(8192))");
-  await copier.copy();
+  expect(await copier.copy()).toBe(true);
   expect(copiedPages(database)).toBeGreaterThan(0);
+});
+
+test("a store that closes while its log is copied does not begin anew", async () => {
+  const { path } = await fileWithLog("store.db", 8_192);
+  const connection = connectWriter(path, { pageBytes: 4096, logBytes: 4 * 1024 * 1024 });
+  onTestFinished(() => connection.database.close());
+  const [turn, copier] = [new Turn(), copierOf(path)];
+  const checkpoints = new Checkpoints(turn, copier);
+  const release = await turn.take(0);
+  for (let commits = 0; commits < 16; commits += 1) checkpoints.committed(connection);
+  expect(copier.isCopying).toBe(true);
+  await checkpoints.stop();
+  await setImmediate();
+  expect(copier.isCopying).toBe(false);
+  release();
 });
 
 test("a file that was moved away is not created anew, and another one in its place is the one that is copied", async () => {

@@ -15,13 +15,17 @@ export class LogCopier {
     return this.#isCopying;
   }
 
-  /** Copies what can be copied beside the commits that go on meanwhile. Never rejects. */
-  async copy(): Promise<void> {
+  /**
+   * Copies what can be copied beside the commits that go on meanwhile; gives `false` where the thread could
+   * not be started, or was ended. Never rejects.
+   */
+  async copy(): Promise<boolean> {
     this.#isCopying = true;
     try {
-      await copied((this.#thread ??= this.#started()), this.#path);
+      return await copied((this.#thread ??= this.#started()), this.#path);
     } catch {
       // A thread that cannot be started is tried anew next time; until then the log is copied between commits.
+      return false;
     } finally {
       this.#isCopying = false;
     }
@@ -45,14 +49,16 @@ export class LogCopier {
   }
 }
 
-/** Resolves when the thread has copied, or is gone: one that is ended says nothing any more. */
-function copied(thread: Worker, path: string): Promise<void> {
+/** Whether the thread has copied: one that is ended says nothing any more. */
+function copied(thread: Worker, path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const end = (): void => {
-      thread.off("message", end).off("exit", end);
-      resolve();
+    const end = (isCopied: boolean): void => {
+      thread.off("message", onMessage).off("exit", onExit);
+      resolve(isCopied);
     };
-    thread.on("message", end).on("exit", end);
+    const onMessage = (): void => end(true);
+    const onExit = (): void => end(false);
+    thread.on("message", onMessage).on("exit", onExit);
     thread.postMessage(path);
   });
 }
