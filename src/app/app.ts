@@ -58,7 +58,7 @@ export interface ListenOptions {
   /**
    * URL of the module whose default export is this application. HTTP and verification then run in a
    * thread of their own, which loads that module once more; the engine and the handlers stay here.
-   * The module defines the application and does not listen itself.
+   * The module defines the application and does not start it, or listen, itself.
    */
   readonly thread?: URL;
 }

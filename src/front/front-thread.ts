@@ -8,7 +8,7 @@ import { CounterfoilError } from "../domain/errors.ts";
 import { Gate } from "../http/gate.ts";
 import { Hooks } from "../http/hooks.ts";
 import { mountNode } from "../http/mount-node.ts";
-import { type Listening, serve } from "../http/serve.ts";
+import { type Listening, serve, type Served } from "../http/serve.ts";
 import type { Fronted } from "./fronted.ts";
 import { loadError } from "./load-error.ts";
 import type { FrontData, SystemError, ToEngine, ToFront } from "./messages.ts";
@@ -25,7 +25,7 @@ try {
 }
 
 async function listen({ configuration, port: number, host, serves }: FrontData): Promise<void> {
-  const { runtime, connections, basePath } = await loaded(configuration);
+  const { runtime, connections, basePath } = await loaded(configuration, serves);
   const { limits, clock } = runtime;
   const inbox = new RemoteInbox({ limits, post });
   const health = new RemoteHealth({ limits, clock, post });
@@ -44,10 +44,11 @@ async function listen({ configuration, port: number, host, serves }: FrontData):
 }
 
 /** The application, which has to be as fit to serve here as it is in the engine's thread. */
-async function loaded(configuration: string): Promise<Fronted> {
+async function loaded(configuration: string, serves: Served): Promise<Fronted> {
   try {
     const { default: app } = (await import(configuration)) as { readonly default: Fronted };
-    if (app.problems.length > 0) throw new CounterfoilError("CONFIG_INVALID", app.problems.join("\n"));
+    const problems = serves === "health" ? [] : app.problems;
+    if (problems.length > 0) throw new CounterfoilError("CONFIG_INVALID", problems.join("\n"));
     return app;
   } catch (error) {
     throw loadError(error);

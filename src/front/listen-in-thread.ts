@@ -142,10 +142,12 @@ class Front {
     }
   }
 
+  /** The two threads may have loaded configurations that differ: only one of them can be right. */
   #connection(id: string): Connection {
-    const connection = this.#engine.connections.get(id);
+    const { connections, emit } = this.#engine;
+    const connection = connections.get(id);
     if (connection !== undefined) return connection;
-    // The two threads loaded configurations that differ: only one of them can be right.
+    emit({ kind: "delivery.refused", connection: id, code: "UNKNOWN_CONNECTION", cause: null });
     throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot take the delivery: this thread has no connection "${id}"`);
   }
 

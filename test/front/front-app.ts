@@ -10,11 +10,13 @@ export interface FrontAppOptions {
   readonly secret?: string;
   readonly limits?: Partial<Limits>;
   readonly telemetry?: Emit;
+  /** Ids of further connections of the sender. */
+  readonly more?: readonly string[];
 }
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
-export function frontApp({ address, secret = caseSecret, limits, telemetry }: FrontAppOptions): App {
+export function frontApp({ address, secret = caseSecret, limits, telemetry, more = [] }: FrontAppOptions): App {
   const changed = sender.on("changed", ({ event, tx }) =>
     tx.sql`INSERT INTO applied (event) VALUES (${event.id})`.then(),
   );
@@ -30,7 +32,7 @@ export function frontApp({ address, secret = caseSecret, limits, telemetry }: Fr
   return defineApp({
     store: storeAt(address),
     connections: [
-      connect("sender", { ...common, provider: sender, handlers }),
+      ...["sender", ...more].map((id) => connect(id, { ...common, provider: sender, handlers })),
       connect("strict", { ...common, provider: sender, handlers, failing: "refuse" }),
       connect("careless", {
         ...common,

@@ -1,5 +1,6 @@
 /** The HTTP thread under `counterfoil serve`: overload, signals, SIGKILL, and a thread that does not live. */
 import { existsSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { expect, test, vi } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { headerValues, openRaw, type RawConnection, rawExchange, requestBytes } from "../../src/testing/raw-http.ts";
@@ -8,6 +9,8 @@ import { hook, kept, live, serveFront, startServe, told } from "./front-server.t
 
 vi.setConfig({ testTimeout: 120_000 });
 
+/** `serve` has an HTTP thread where the machine has a second processor. */
+const threaded = test.runIf(availableParallelism() > 1);
 const applied = (event: string): string => `200 {"outcome":"applied","event":"${event}"}`;
 
 /** Senders that deliver event after event, and one that was not acknowledged again. */
@@ -49,30 +52,33 @@ class Senders {
   }
 }
 
-test("while a handler keeps the engine's thread, what is too much is told so at once and health says no", async () => {
-  const limits = { waitingMax: 4, groupMax: 4, lockMs: 500 };
-  const { running, port, database } = await serveFront(["--log", "silent"], { limits });
-  const until = `${database.folder}/go-on`;
-  const answers: (readonly unknown[])[] = [];
-  const send = async (...event: Parameters<typeof signedEvent>): Promise<void> => {
-    const answer = await rawExchange(port, hook(signedEvent(...event)));
-    answers.push([answer.status, ...headerValues(answer, "retry-after"), answer.body.toString()]);
-  };
-  const blocking = send("evt-blocking", { until }, { type: "blocking" });
-  await eventually(async () => (await told(port, live)) === '503 {"ok":false}');
-  const sent = Array.from({ length: 40 }, (_, n) => send(`evt-${n}`));
-  await eventually(() => answers.length === 37);
-  expect(answers).toEqual(answers.map(() => [503, "2", '{"error":"OVERLOADED"}']));
-  expect(await told(port, { method: "GET", path: "/health/ready" })).toBe('503 {"ok":false}');
-  expect(existsSync(until)).toBe(false);
-  writeFileSync(until, "");
-  await Promise.all([blocking, ...sent]);
-  expect(answers.slice(37).map(([status]) => status)).toEqual([200, 200, 200, 200]);
-  expect(await told(port, hook(signedEvent("evt-next")))).toBe(applied("evt-next"));
-  expect(await told(port, live)).toBe('200 {"ok":true}');
-  running.child.kill("SIGTERM");
-  expect((await running.end()).code).toBe(0);
-});
+threaded(
+  "while a handler keeps the engine's thread, what is too much is told so at once and health says no",
+  async () => {
+    const limits = { waitingMax: 4, groupMax: 4, lockMs: 500 };
+    const { running, port, database } = await serveFront(["--log", "silent"], { limits });
+    const until = `${database.folder}/go-on`;
+    const answers: (readonly unknown[])[] = [];
+    const send = async (...event: Parameters<typeof signedEvent>): Promise<void> => {
+      const answer = await rawExchange(port, hook(signedEvent(...event)));
+      answers.push([answer.status, ...headerValues(answer, "retry-after"), answer.body.toString()]);
+    };
+    const blocking = send("evt-blocking", { until }, { type: "blocking" });
+    await eventually(async () => (await told(port, live)) === '503 {"ok":false}');
+    const sent = Array.from({ length: 40 }, (_, n) => send(`evt-${n}`));
+    await eventually(() => answers.length === 37);
+    expect(answers).toEqual(answers.map(() => [503, "2", '{"error":"OVERLOADED"}']));
+    expect(await told(port, { method: "GET", path: "/health/ready" })).toBe('503 {"ok":false}');
+    expect(existsSync(until)).toBe(false);
+    writeFileSync(until, "");
+    await Promise.all([blocking, ...sent]);
+    expect(answers.slice(37).map(([status]) => status)).toEqual([200, 200, 200, 200]);
+    expect(await told(port, hook(signedEvent("evt-next")))).toBe(applied("evt-next"));
+    expect(await told(port, live)).toBe('200 {"ok":true}');
+    running.child.kill("SIGTERM");
+    expect((await running.end()).code).toBe(0);
+  },
+);
 
 test("killed under load, it has kept all that it acknowledged, and each event is applied once", async () => {
   const limits = { queueMs: 4_000, lockMs: 4_000 };
@@ -113,7 +119,7 @@ test("a signal under load ends it with 0, and whatever it has taken it has answe
   expect(senders.others).toEqual([]);
 });
 
-test.each([
+threaded.each([
   ["throws", "the port of the metrics is taken"],
   ["takes its secret", "blank"],
 ])("a configuration that %s the second time ends serve with 2 and is told what to do", async (fault, problem) => {
@@ -126,12 +132,12 @@ test.each([
   );
 });
 
-test("a configuration is given the process's own arguments in the thread as well", async () => {
+threaded("a configuration is given the process's own arguments in the thread as well", async () => {
   const { port } = await serveFront(["--log", "silent"], { fault: "needs its arguments" });
   expect(await told(port, hook(signedEvent("evt-1")))).toBe(applied("evt-1"));
 });
 
-test.each([
+threaded.each([
   ["dies at last", "the HTTP thread's own end"],
   ["leaves at last", "Cannot go on: the HTTP thread ended by itself"],
 ])("an HTTP thread that %s takes its process along", async (fault, problem) => {

@@ -239,8 +239,19 @@ test.each([
   expect((await rawExchange(port, hook(signedEvent("evt-1")))).status).toBe(200);
 });
 
-test("a thread that has no secrets is not listened with either", async () => {
-  const { listen } = await frontServer();
+test("a thread that has no secrets can be asked for health and nothing else", async () => {
+  const { app, listen } = await frontServer();
   vi.stubEnv("FRONT_SECRET", "");
   await expect(listen()).rejects.toMatchObject({ code: "CONFIG_INVALID", message: expect.stringMatching(/blank/) });
+  const { port } = await app.listen({ port: 0, serves: "health", thread: configuration });
+  expect(await told(port, live)).toBe('200 {"ok":true}');
+});
+
+test("a connection that only the thread knows of is refused here, and told of once", async () => {
+  const server = await frontServer({ fault: "has one more connection" });
+  const port = await server.listen();
+  expect(await told(port, hook(signedEvent("evt-1"), "one-more"))).toBe('404 {"error":"UNKNOWN_CONNECTION"}');
+  expect(await told(port, hook(signedEvent("evt-1")))).toBe(applied("evt-1"));
+  await server.app.stop();
+  expect(deliveries(server)).toEqual(["one-more UNKNOWN_CONNECTION null", "evt-1"]);
 });
