@@ -54,11 +54,14 @@ export type {
   Attention,
   AttentionPage,
   Counts,
+  DeadRows,
   DueWork,
+  LogSize,
   ObligationFilter,
   Page,
   ReceiptFilter,
   SeenWorker,
+  SnapshotHolder,
 } from "./store/reader.ts";
 export type { RefusalFacts } from "./store/records.ts";
 export type { Store } from "./store/store.ts";

@@ -1,6 +1,6 @@
 import type { Stamp } from "../domain/instant.ts";
 import type { Payload } from "../domain/receipt.ts";
-import type { Counts, ObligationDetail, Page, ReceiptDetail } from "../store/reader.ts";
+import type { Counts, ObligationDetail, Page, ReceiptDetail, SnapshotHolder } from "../store/reader.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { type KeyStanding, keyStanding } from "./key-standing.ts";
 import { type NextStep, nextOfObligation, nextOfReceipt } from "./next-step.ts";
@@ -23,7 +23,13 @@ export interface Status extends Counts {
   readonly running: number;
   /** Effects with something due that no running worker takes. */
   readonly untaken: readonly string[];
+  /** Who keeps dead rows for so long that it is no ordinary transaction. */
+  readonly heldSnapshots: readonly SnapshotHolder[];
 }
+
+/** What holds an old state for a minute is no ordinary transaction; nor what, at a fast worker's pace, has held it for one. */
+const heldMs = 60_000;
+const heldTransactions = 100_000;
 
 /** Rows of one page, unless a call says otherwise, and at most. */
 const pageDefault = 50;
@@ -34,7 +40,14 @@ export async function statusOf({ store, limits }: Runtime): Promise<Status> {
   const running = counts.workers.filter(({ seenAt }) => seenAt > counts.now - 2 * limits.leaseMs);
   const taken = new Set(running.flatMap(({ effects }) => effects));
   const untaken = counts.due.flatMap(({ effect }) => (effect === null || taken.has(effect) ? [] : [effect]));
-  return { ...counts, running: running.length, untaken };
+  return { ...counts, running: running.length, untaken, heldSnapshots: heldLong(counts) };
+}
+
+/** @internal Exported for tests. */
+export function heldLong({ deadRows, now }: Pick<Counts, "deadRows" | "now">): SnapshotHolder[] {
+  return (deadRows?.keptBy ?? []).filter(({ since, transactions }) =>
+    since === null ? transactions >= heldTransactions : now - since >= heldMs,
+  );
 }
 
 export async function obligationReport(

@@ -75,7 +75,43 @@ export interface Counts {
   readonly due: readonly DueWork[];
   /** Workers that are not forgotten, the one seen last first. */
   readonly workers: readonly SeenWorker[];
+  /** What was written over or removed and still takes room; left out where an engine has no such rows. */
+  readonly deadRows?: DeadRows;
+  /** The log of commits that are not all in the database's file yet; left out where a server keeps it. */
+  readonly log?: LogSize;
   readonly now: Instant;
+}
+
+/** Dead rows of our tables, and who may still see them at this moment. */
+export interface DeadRows {
+  /** By the server's estimate. */
+  readonly count: number;
+  /** Whoever keeps rows that died since from being removed: the one that keeps most first, twenty at most. */
+  readonly keptBy: readonly SnapshotHolder[];
+}
+
+/**
+ * Something that holds an old state of the database, so that no row that died since can be removed.
+ *
+ * - `transaction`: a connection's, that is still open
+ * - `prepared`: a transaction that was prepared for a two-phase commit, and neither committed nor rolled back
+ * - `slot`: a replication slot, whose replica may be gone
+ * - `replica`: a replica that runs queries, by its feedback
+ */
+export interface SnapshotHolder {
+  readonly kind: "transaction" | "prepared" | "slot" | "replica";
+  readonly name: string;
+  /** Since when; `null` where the server does not tell. */
+  readonly since: Instant | null;
+  /** Transactions that wrote since. */
+  readonly transactions: number;
+}
+
+/** A write-ahead log: it starts over once all of it is copied, which a reader that goes on and on prevents. */
+export interface LogSize {
+  readonly bytes: number;
+  /** How much of it is not in the database's file yet. */
+  readonly uncopiedBytes: number;
 }
 
 /** The oldest due obligation of an effect, or the oldest due event where `effect` is `null`. */

@@ -62,6 +62,32 @@ test("the store's gauges are added when they are given", () => {
   expect(text).toContain("counterfoil_workers_running 2\n");
 });
 
+test("what takes room is told for the engine that has it", () => {
+  const store = {
+    receipts: {},
+    obligations: {},
+    pausedDestinations: [],
+    oldestOwedAt: null,
+    due: [],
+    running: 0,
+    now: 70_000,
+  };
+  const keptBy = [
+    { since: null, transactions: 9 },
+    { since: 10_000, transactions: 7 },
+    { since: 60_000, transactions: 1 },
+  ];
+  const server = new Metrics().render({ ...store, deadRows: { count: 5, keptBy } });
+  expect(server).toContain("counterfoil_dead_rows 5\n");
+  expect(server).toContain("counterfoil_snapshot_held_seconds 60\n");
+  expect(server).toContain("counterfoil_snapshot_held_transactions 9\n");
+  expect(server).not.toContain("counterfoil_log_bytes");
+  const embedded = new Metrics().render({ ...store, log: { bytes: 4096, uncopiedBytes: 2048 } });
+  expect(embedded).toContain("counterfoil_log_bytes 4096\n");
+  expect(embedded).toContain("counterfoil_log_uncopied_bytes 2048\n");
+  expect(embedded).not.toContain("counterfoil_dead_rows");
+});
+
 test("an unknown connection's name is not kept, and one metric keeps a bounded number of series", () => {
   expect(rendered({ ...refused, connection: "canary", code: "UNKNOWN_CONNECTION" }).join("\n")).not.toContain("canary");
   const many = Array.from({ length: 3_000 }, (_, index) => ({ ...refused, connection: `c${index}` }));

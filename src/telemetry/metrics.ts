@@ -50,7 +50,14 @@ export interface StoreGauges {
   readonly oldestOwedAt: number | null;
   readonly due: readonly { readonly at: number }[];
   readonly running: number;
+  readonly deadRows?: DeadRowGauges;
+  readonly log?: { readonly bytes: number; readonly uncopiedBytes: number };
   readonly now: number;
+}
+
+interface DeadRowGauges {
+  readonly count: number;
+  readonly keptBy: readonly { readonly since: number | null; readonly transactions: number }[];
 }
 
 const secondsBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -121,7 +128,30 @@ function storeSeries(store: StoreGauges): readonly NumberSeries[] {
   due.set({}, Math.max(0, ...store.due.map(({ at }) => store.now - at)) / 1_000);
   const running = gauge("workers_running", "Workers that told of themselves lately");
   running.set({}, store.running);
-  return [receipts, obligations, oldest, paused, due, running];
+  return [receipts, obligations, oldest, paused, due, running, ...roomSeries(store)];
+}
+
+/** What takes room although it is over; an engine has the one or the other. */
+function roomSeries({ deadRows, log, now }: StoreGauges): readonly NumberSeries[] {
+  const numbers: NumberSeries[] = [];
+  const number = (name: string, help: string, value: number): void => {
+    const series = gauge(name, help);
+    series.set({}, value);
+    numbers.push(series);
+  };
+  if (deadRows) {
+    const sinces = deadRows.keptBy.flatMap(({ since }) => since ?? []);
+    const seconds = Math.max(0, ...sinces.map((since) => now - since)) / 1_000;
+    const transactions = Math.max(0, ...deadRows.keptBy.map((holder) => holder.transactions));
+    number("dead_rows", "Dead rows that no vacuum has removed, by the server's estimate", deadRows.count);
+    number("snapshot_held_seconds", "How long the oldest state that somebody holds keeps dead rows", seconds);
+    number("snapshot_held_transactions", "Transactions that wrote since the oldest state that is held", transactions);
+  }
+  if (log) {
+    number("log_bytes", "Size of the write-ahead log in use", log.bytes);
+    number("log_uncopied_bytes", "How much of the log is not in the database's file yet", log.uncopiedBytes);
+  }
+  return numbers;
 }
 
 function gauge(name: string, help: string): NumberSeries {

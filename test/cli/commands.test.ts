@@ -43,6 +43,7 @@ test("serve receives what send signs, and status, list and show tell of it", asy
       running: 1,
       untaken: [],
       pausedDestinations: [],
+      log: { bytes: expect.any(Number), uncopiedBytes: expect.any(Number) },
       needsYou: 0,
       needsYouIsCut: false,
     },
@@ -202,6 +203,7 @@ test("status says that no worker runs, and how to start one", async () => {
     "none running, the last seen never, and work is due; start: counterfoil serve --role worker",
   );
   expect((await shop.run("status")).stdout).toMatch(/^oldest due +\d+ s, since /m);
+  expect((await shop.run("status")).stdout).toMatch(/^log +\d+\.\d MiB, \d+\.\d not copied yet$/m);
   expect((await shop.run("status", "--json")).json).toMatchObject([{ running: 0, due: [{ effect: "ship/v1" }] }]);
   const worker = new Running(["serve", "--role", "worker", "--log", "silent"], { env: shop.env });
   onTestFinished(() => void worker.child.kill("SIGKILL"));

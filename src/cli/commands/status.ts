@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Instant } from "../../domain/instant.ts";
 import type { Status } from "../../operator/operator-reads.ts";
+import type { LogSize, SnapshotHolder } from "../../store/reader.ts";
 import { baseCommand, type SharedOptions, withOperator } from "../base-command.ts";
 import { printResult } from "../output.ts";
 import { isoTime } from "../records.ts";
@@ -44,6 +45,9 @@ function statusRecord(status: Status, needsYou: number): object {
     running: status.running,
     untaken: status.untaken,
     pausedDestinations,
+    deadRows: status.deadRows?.count,
+    heldSnapshots: status.deadRows && status.heldSnapshots.map((held) => ({ ...held, since: isoTime(held.since) })),
+    log: status.log,
     needsYou,
     needsYouIsCut: needsYou === attentionMax,
   };
@@ -63,8 +67,28 @@ function statusText(status: Status, needsYou: number): string {
     "oldest due": ageText(oldestDue, now),
     workers: workersText(status),
     paused: pausedDestinations.map(({ destination, reason }) => `${destination} (${reason})`).join(", "),
+    ...(status.deadRows && { "dead rows": deadRowsText(status.deadRows.count, status) }),
+    ...(status.log && { log: logText(status.log) }),
     "needs you": needsYouText(needsYou),
   });
+}
+
+function deadRowsText(count: number, { heldSnapshots, now }: Status): string {
+  if (heldSnapshots.length === 0) return String(count);
+  return `${count}, and none can go that died since: ${heldSnapshots.map((held) => holderText(held, now)).join("; ")}`;
+}
+
+function holderText({ kind, name, since, transactions }: SnapshotHolder, now: Instant): string {
+  const age = ageText(since, now);
+  return `${kind} ${name} (${age === null ? "" : `${age}, `}${transactions} transactions)`;
+}
+
+function logText({ bytes, uncopiedBytes }: LogSize): string {
+  return `${mebibytes(bytes)} MiB, ${mebibytes(uncopiedBytes)} not copied yet`;
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 1024 ** 2).toFixed(1);
 }
 
 function workersText({ running, workers, due, untaken }: Status): string {

@@ -50,6 +50,18 @@ export function exerciseReading(make: MakeBundle): void {
       expect(await reader.payload(1)).toBeUndefined();
     });
 
+    test("what takes room although it is over is told, by the engine's own measure", async () => {
+      const { store } = bundle();
+      await owedId(store, { operationKey: "owed" });
+      const { deadRows, log } = await store.reader.counts();
+      expect([deadRows, log].filter(Boolean)).toHaveLength(1);
+      expect(log ?? { bytes: 0, uncopiedBytes: 0 }).toEqual({
+        bytes: expect.any(Number),
+        uncopiedBytes: expect.any(Number),
+      });
+      expect(deadRows ?? { count: 0, keptBy: [] }).toEqual({ count: expect.any(Number), keptBy: expect.any(Array) });
+    });
+
     test("counts are by outcome and by state, with the oldest that is still owed", async () => {
       const { store, clock } = bundle();
       const drafts = ["1", "2", "3", "4"].map((eventId) => receiptDraft({ eventId }));

@@ -1,6 +1,7 @@
 /** Totals. */
 import type { Counts } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
+import { readDeadRows } from "./reader-dead-rows.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
 import { sql, type Sql } from "./statements.ts";
 
@@ -57,6 +58,7 @@ export async function readCounts(handle: ReadHandle): Promise<Counts> {
     pausedDestinations: await pausedDestinations(handle),
     due: await readDue(handle),
     workers: await readWorkers(handle),
+    deadRows: await readDeadRows(handle),
     now: handle.now,
   };
 }

@@ -1,5 +1,5 @@
 /** Totals. */
-import type { Counts } from "../reader.ts";
+import type { Counts, LogSize } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
 import { sql, type Sql } from "./statements.ts";
@@ -38,7 +38,11 @@ const selectPaused = sql(
    WHERE paused_reason IS NOT NULL ORDER BY destination`,
 );
 
+const measureLog = sql("read.log", "PRAGMA wal_checkpoint(NOOP)");
+const pageSize = sql("read.page-size", "PRAGMA page_size");
+
 export function readCounts(handle: ReadHandle): Counts {
+  const log = readLog(handle);
   const one = (definition: Sql): number => Number(handle.statement(definition).get()?.["count"] ?? 0);
   const byName = (definition: Sql): Record<string, number> => {
     const rows = handle.statement(definition).all() as { name: string; count: number }[];
@@ -56,8 +60,23 @@ export function readCounts(handle: ReadHandle): Counts {
     pausedDestinations: pausedDestinations(handle),
     due: readDue(handle),
     workers: readWorkers(handle),
+    ...(log && { log }),
     now: handle.stamp().wallMs,
   };
+}
+
+/** Comes before all else that a transaction reads: a look at the log is refused from then on. */
+function readLog(handle: ReadHandle): LogSize | undefined {
+  const { log: pages, checkpointed } = handle.statement(measureLog).get() as unknown as LogRow;
+  if (pages < 0) return undefined;
+  const { page_size: pageBytes } = handle.statement(pageSize).get() as unknown as { readonly page_size: number };
+  return { bytes: pages * pageBytes, uncopiedBytes: Math.max(0, pages - checkpointed) * pageBytes };
+}
+
+/** Pages in the log and how many of them are copied; -1 where there is no log. */
+interface LogRow {
+  readonly log: number;
+  readonly checkpointed: number;
 }
 
 function withRest(counts: Record<string, number>, name: string, total: number): Record<string, number> {
