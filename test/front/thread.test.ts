@@ -231,9 +231,14 @@ test.each([
   ["listens itself", /the module that `thread` names listens itself when it is loaded/],
 ])("a configuration that %s in the thread cannot be listened with", async (fault, message) => {
   const { app, listen } = await frontServer({ fault });
+  const alive = () => process.getActiveResourcesInfo().filter((kind) => kind === "MessagePort").length;
+  const before = alive();
   const listening = listen();
+  void listening.catch(() => undefined);
+  await eventually(() => alive() > before);
   await expect(listening).rejects.toMatchObject({ code: "CONFIG_INVALID", message: expect.stringMatching(advice) });
   await expect(listening).rejects.toThrow(message);
+  expect(alive()).toBe(before);
   // The application is none the worse for it.
   const { port } = await app.listen({ port: 0 });
   expect((await rawExchange(port, hook(signedEvent("evt-1")))).status).toBe(200);

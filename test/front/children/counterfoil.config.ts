@@ -14,6 +14,8 @@ const {
 
 const faults: Readonly<Record<string, () => unknown>> = {
   throws: () => {
+    // What it has begun would keep its thread alive.
+    setInterval(() => undefined, 1_000);
     throw new Error("the port of the metrics is taken");
   },
   "throws later": () => {
