@@ -104,7 +104,7 @@ export class Scopes {
 
   /** The driver's handle for the innermost scope; dead once that has ended. */
   get native(): unknown {
-    this.#assertUsable();
+    this.#assertOpen();
     const scope = this.#top();
     scope.native ??= new NativeHandle({
       send: (query) => {
@@ -113,7 +113,8 @@ export class Scopes {
         return this.#send(scope, query, "user statement");
       },
       failed: (error) => {
-        if (!scope.ended) scope.failed ??= { error };
+        if (scope.ended) throw closedError();
+        scope.failed ??= { error };
       },
       mended: () => {
         scope.failed = undefined;
@@ -164,11 +165,15 @@ export class Scopes {
     return scope;
   }
 
-  #assertUsable(): void {
+  #assertOpen(): void {
     const caller = this.#inside.getStore();
-    if (caller?.scopes === this && caller.ended) throw closedError();
-    const { failed } = this.#top();
+    if (!this.isOpen || (caller?.scopes === this && caller.ended)) throw closedError();
     if (this.#broken) throw this.#broken;
+  }
+
+  #assertUsable(): void {
+    this.#assertOpen();
+    const { failed } = this.#top();
     if (failed) throw poisoned(failed.error);
   }
 

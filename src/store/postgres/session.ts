@@ -93,10 +93,12 @@ export class Session {
     }
   }
 
-  /** Rolls back what is open. Where that fails as well, the connection is ended with its transaction. */
+  /**
+   * Rolls back whatever is open; where nothing is, the server says so in a warning. After an error its state is
+   * not known before another answer. Where this fails as well, the connection is ended with its transaction.
+   */
   async rollBack(): Promise<void> {
-    await this.idle();
-    if (this.#lost || this.#client.getTransactionStatus() === "I") return;
+    if (this.#lost) return;
     await this.send({ text: "ROLLBACK" }, "rollback").catch(() => undefined);
   }
 

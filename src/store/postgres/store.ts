@@ -18,7 +18,7 @@ import { checkServer } from "./check-server.ts";
 import { Connections, type PoolOptions } from "./connections.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
-import type { Handle, ReadHandle, Run } from "./handle.ts";
+import type { Handle, ReadHandle } from "./handle.ts";
 import { LaneCursors } from "./lane-cursors.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
 import { PostgresReader } from "./reader.ts";
@@ -88,7 +88,7 @@ export class PostgresStore implements Store {
       const handle = this.#handleOf((query, doing) => session.send(query, doing), now);
       await checkServer(handle);
       const names = await migrateSchema(handle, { schema, known: this.#migrations, now });
-      await commit(session);
+      await this.#step("commit", () => commit(session));
       return names;
     });
   }
@@ -107,6 +107,8 @@ export class PostgresStore implements Store {
     return this.#begun({ kind: "write", waitMs, statementMs }, async (session, now) => {
       const scopes = new Scopes({ session, inside: this.#inside, attemptMs: this.#limits.handlerMs });
       const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
+      const ask = (query: DriverQuery): Promise<DriverResult> =>
+        this.#step("query", () => scopes.run(query, "user statement"));
       // The server has one clock and no boot that its leases would depend on.
       const stamp = { wallMs: now, monotonicMs: now, bootId: "" };
       const committed: (() => void)[] = [];
@@ -117,9 +119,9 @@ export class PostgresStore implements Store {
         cursors: this.#cursors,
         afterCommit: (then) => void committed.push(then),
       };
-      const tx = new PostgresTransaction({ scopes, schema, handle });
+      const tx = new PostgresTransaction({ scopes, ask, schema, handle });
       const value = await scopes.transaction(() => body(tx));
-      await commit(session);
+      await this.#step("commit", () => commit(session));
       for (const then of committed) then();
       return value;
     });
@@ -143,7 +145,8 @@ export class PostgresStore implements Store {
     const session = await this.#connections.take(waitMs);
     try {
       const lockMs = deadlineMs - performance.now();
-      const begun = await session.send({ text: beginText({ kind, lockMs, statementMs }), types: readTypes }, "begin");
+      const text = beginText({ kind, lockMs, statementMs });
+      const begun = await this.#step("begin", () => session.send({ text, types: readTypes }, "begin"));
       const serverMs = clockOf(begun);
       return await run(session, this.#options.clock?.(serverMs) ?? serverMs);
     } catch (error) {
@@ -171,12 +174,21 @@ export class PostgresStore implements Store {
   #handleOf(send: Send, now: number): ReadHandle {
     const ask = async <Row>(query: DriverQuery): Promise<readonly Row[]> =>
       (await send({ types: readTypes, ...query }, "statement")).rows as readonly Row[];
-    const run: Run = (statement, values) => ask({ text: this.#texts.of(statement), values });
     return {
-      run,
+      run: (statement, values) => this.#step(statement.name, () => ask({ text: this.#texts.of(statement), values })),
       runText: (text, values) => ask({ text: numbered(inSchema(text, this.#options.schema)), values }),
       now,
     };
+  }
+
+  /** Reports a step to the probe, before and after. */
+  async #step<T>(name: string, run: () => Promise<T>): Promise<T> {
+    const { probe } = this.#options;
+    if (!probe) return run();
+    probe(`postgres.${name}:before`);
+    const value = await run();
+    probe(`postgres.${name}:after`);
+    return value;
   }
 }
 

@@ -5,7 +5,7 @@ import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
 import { claimObligations } from "./claims.ts";
-import type { DriverResult } from "./driver.ts";
+import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Handle } from "./handle.ts";
 import { dueLanes } from "./lanes.ts";
 import { expiredLeases, renewLeases } from "./leases.ts";
@@ -26,6 +26,8 @@ type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
 
 export interface TransactionParts {
   readonly scopes: Scopes;
+  /** Runs a user's statement. */
+  readonly ask: (query: DriverQuery) => Promise<DriverResult>;
   readonly schema: string;
   /** What the functions of each topic work with. */
   readonly handle: Handle;
@@ -36,13 +38,15 @@ export class PostgresTransaction implements Contract.StoreTx {
   readonly stamp: Stamp;
   readonly now: number;
   readonly #scopes: Scopes;
+  readonly #ask: TransactionParts["ask"];
   readonly #schema: string;
   readonly #handle: Handle;
 
-  constructor({ scopes, schema, handle }: TransactionParts) {
+  constructor({ scopes, ask, schema, handle }: TransactionParts) {
     this.stamp = handle.stamp;
     this.now = handle.stamp.wallMs;
     this.#scopes = scopes;
+    this.#ask = ask;
     this.#schema = schema;
     this.#handle = handle;
   }
@@ -67,8 +71,7 @@ export class PostgresTransaction implements Contract.StoreTx {
     const values = bindValues(given);
     if (controls(text)) this.#scopes.refuse(controlError());
     // In the extended protocol also without values: the server then takes one statement only.
-    const query = { text, values, types: readTypes, queryMode: "extended" } as const;
-    return withChanges(await this.#scopes.run(query, "user statement"));
+    return withChanges(await this.#ask({ text, values, types: readTypes, queryMode: "extended" }));
   }
 
   async claimReceipts(drafts: readonly Contract.ReceiptDraft[]): Promise<readonly Contract.ClaimedReceipt[]> {

@@ -43,16 +43,26 @@ const clampDeadlines = sql(
 
 const latest = relation("b", { effect: "text", at: "int8" });
 
+/** Rows of a lane that are brought back at a time; the next call goes on. */
+const clampMax = 1_000;
+
 // Index progress_due: what is further away stands at the end of its lane.
+const findFar = sql(
+  "obligation.far",
+  `WITH RECURSIVE ${laneWalk},
+   bound AS MATERIALIZED (
+     SELECT l.hook, l.effect, l.destination, b.at FROM ${latest.from} JOIN lane AS l ON l.effect = b.effect)
+   SELECT f.obligation_id AS id, b.at FROM bound AS b CROSS JOIN LATERAL (
+     SELECT p.obligation_id FROM counterfoil.progress AS p
+     WHERE p.hook = b.hook AND p.effect = b.effect AND p.destination = b.destination AND p.due_at > b.at
+     ORDER BY p.due_at, p.obligation_id LIMIT ${clampMax} FOR UPDATE SKIP LOCKED) AS f`,
+);
+
+const far = relation("f", { id: "int8", at: "int8" });
+
 const clampObligations = sql(
   "obligation.clamp",
-  `WITH RECURSIVE ${laneWalk},
-   far AS MATERIALIZED (
-     SELECT p.obligation_id, b.at FROM ${latest.from} JOIN lane AS l ON l.effect = b.effect
-     JOIN counterfoil.progress AS p
-       ON p.hook = l.hook AND p.effect = l.effect AND p.destination = l.destination AND p.due_at > b.at
-     ORDER BY p.obligation_id FOR UPDATE OF p SKIP LOCKED)
-   UPDATE counterfoil.progress AS p SET due_at = far.at FROM far WHERE p.obligation_id = far.obligation_id
+  `UPDATE counterfoil.progress AS p SET due_at = f.at FROM ${far.from} WHERE p.obligation_id = f.id
    RETURNING p.obligation_id`,
 );
 
@@ -60,10 +70,11 @@ const clampObligations = sql(
 export async function clampDue(handle: Handle, bounds: DueBounds): Promise<number> {
   const { wallMs } = handle.stamp;
   const effects = bounds.obligations.map(({ effect, withinMs }) => ({ effect, at: wallMs + withinMs }));
+  const found = await handle.run<{ id: number; at: number }>(findFar, latest.values(effects));
   const clamped = [
     await handle.run(clampReceipts, [wallMs + bounds.receiptsMs]),
     await handle.run(clampDeadlines, [wallMs + bounds.deadlinesMs]),
-    await handle.run(clampObligations, latest.values(effects)),
+    found.length > 0 ? await handle.run(clampObligations, far.values(found)) : [],
   ];
   return clamped.reduce((sum, { length }) => sum + length, 0);
 }

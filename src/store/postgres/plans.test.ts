@@ -1,0 +1,204 @@
+/**
+ * No statement of the engine's own reads a table row by row that grows with the work done: each is explained
+ * with its own values, on tables with rows and statistics enough for the planner to mind.
+ */
+import { Client } from "pg";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { ask } from "../../../test/support/postgres-query.ts";
+import { commit } from "../conformance/bundle.conformance.ts";
+import {
+  answer,
+  attemptEnd,
+  claimDue,
+  claimedId,
+  claimedObligation,
+  moveOf,
+  obligationDraft,
+  receiptDraft,
+  settledReceipt,
+  snapshotDraft,
+} from "../conformance/drafts.conformance.ts";
+import { prunableKinds, type Store } from "../store.ts";
+import { migratedDatabase, storeAt } from "./bundle.conformance.ts";
+
+/** Small whatever was done: what a worker or an operator writes seldom. */
+const small = new Set(["destinations", "workers", "refusals", "touches", "migrations"]);
+
+/** Rows that a statement may go through to give, or change, a handful. */
+const fewRows = 100;
+
+/** Counts of everything read an index, or a narrow table, from end to end. */
+const counting = /count\(\*\)|sum\(times\)/;
+
+const rows = 20_000;
+
+/** History: events that were applied and obligations that are done, and a few of everything else. */
+const history = `
+  INSERT INTO counterfoil.receipts (connection, account, event_id, tenant, type, digest, secret_id, outcome, received_at,
+    decided_at, tries, version)
+  SELECT 'stripe', 'acct_' || n % 10, 'old_' || n, 'acme', 'order.paid', 'v1:x', 's', 'applied', n, n, 0, 1
+  FROM generate_series(1, ${rows}) AS n;
+  INSERT INTO counterfoil.payloads SELECT id, 'x', '[]', 1e13::bigint + id FROM counterfoil.receipts;
+  INSERT INTO counterfoil.redelivered SELECT id, 1 FROM counterfoil.receipts;
+  INSERT INTO counterfoil.redeliveries SELECT id, 1, 1, NULL FROM counterfoil.receipts;
+  INSERT INTO counterfoil.mismatches SELECT id, 'd', 1, id % 500 = 0, 'x', '[]' FROM counterfoil.receipts;
+  INSERT INTO counterfoil.replays SELECT connection, account, type, 'd' || id, id, 1 FROM counterfoil.receipts;
+  INSERT INTO counterfoil.obligations (tenant, operation_key, effect, destination, connection, account, receipt_id,
+    input_digest, created_at, state, reached, fence, generation, tries, lookups, crashes, updated_at)
+  SELECT 'tenant_' || n % 10, 'old/' || n, 'ship/v1', 'https://carrier.example', 'stripe', '', n, 'd', n, 'done', 'yes',
+    1, 1, 0, 0, 0, n FROM generate_series(1, ${rows}) AS n;
+  INSERT INTO counterfoil.requests SELECT id, 'POST', 'https://carrier.example', NULL, NULL, 'd', '{}' FROM counterfoil.obligations;
+  INSERT INTO counterfoil.attempts SELECT id, 1, 'send', 1, 'w', 1, 2, 'done' FROM counterfoil.obligations;
+  INSERT INTO counterfoil.answers SELECT id, 1, 200, 'x', false FROM counterfoil.obligations;
+  INSERT INTO counterfoil.snapshots SELECT 'projects', '', 'project', 'old_' || n, 1, 'd', '{}', 1
+  FROM generate_series(1, ${rows}) AS n;
+  INSERT INTO counterfoil.audit (at, who, action, target) SELECT 1, 'a', 'b', 'receipt/' || n
+  FROM generate_series(1, ${rows}) AS n;
+  UPDATE counterfoil.obligations SET state = NULL WHERE id % 4 = 0;
+  INSERT INTO counterfoil.progress (obligation_id, effect, destination, state, reached, fence, generation, tries, lookups,
+    crashes, updated_at, due_at, lease_worker, lease_until)
+  SELECT id, effect, destination, CASE id % 1000 WHEN 0 THEN 'stuck' ELSE 'owed' END, 'no', 1, 1, 0, 0, 0, 1,
+    CASE WHEN id % 1000 > 0 AND id % 100 > 0 THEN 1e13::bigint END,
+    CASE WHEN id % 1000 > 0 AND id % 100 = 0 THEN 'w' END,
+    CASE WHEN id % 1000 > 0 AND id % 100 = 0 THEN 1e13::bigint END
+  FROM counterfoil.obligations WHERE state IS NULL`;
+
+async function useEverything(store: Store): Promise<void> {
+  const replay = { digest: "content", windowMs: 5_000 };
+  const id = await claimedId(store, { replay });
+  await commit(store, async (tx) => {
+    await tx.claimReceipts([receiptDraft({ replay }), receiptDraft({ eventId: "evt_2", replay })]);
+    const [held] = await tx.claimReceipts([receiptDraft({ eventId: "evt_3" })]);
+    const heldId = held?.kind === "fresh" ? held.id : 0;
+    const waitsFor = { kind: "order", id: "1" };
+    await tx.settleReceipts([settledReceipt({ id: heldId, outcome: "parked", dueAt: tx.now, waitsFor })]);
+    await tx.settleReceipts([settledReceipt({ id, bytesExpireAt: "now" })]);
+    const payload = { bytes: new Uint8Array(), headers: "[]" };
+    await tx.recordRedeliveries([{ receiptId: id, mismatch: { digest: "other", payload } }]);
+    await tx.acknowledgeMismatches(id);
+    await tx.expireBytes(1);
+    await tx.dueReceipts({ limit: 1, connections: ["stripe"] });
+    await tx.lockReceipt(id);
+    await tx.lockNames("acme", [waitsFor]);
+    await tx.arrive("acme", waitsFor);
+    await tx.discardReceipts([heldId]);
+    for (const revision of ["2", "1"]) await tx.snapshot(snapshotDraft({ revision }));
+    await tx.audit({ who: "", action: "", target: "", why: null, before: null, after: null });
+    await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
+    await tx.touch();
+    await tx.pauseDestination("elsewhere", null);
+    await tx.owe([obligationDraft({ operationKey: "k2" })]);
+    await tx.owe([obligationDraft({ operationKey: "k2" })]);
+    await tx.lockObligation("acme", "k2");
+    await tx.dueLanes();
+    await tx.dueLanes();
+    await tx.seeWorker({ name: "w", effects: [], forgetMs: 1 });
+    await tx.clampDue({ receiptsMs: 1e13, deadlinesMs: 1e13, obligations: [{ effect: "ship/v1", withinMs: 1e13 }] });
+    for (const kind of prunableKinds) await tx.prune({ kind, olderThanMs: 1e13, after: 0, limit: 10, dryRun: false });
+  });
+  const claim = await claimedObligation(store, { receiptId: id });
+  await commit(store, async (tx) => {
+    await tx.renew([{ obligationId: claim.obligation.id, fence: claim.fence }], 1_000);
+    await tx.expiredLeases(1);
+    await tx.evidence([claim.obligation.id]);
+    await tx.move([moveOf(claim, {}, { keepLease: true, attempt: attemptEnd(), answer })]);
+    await tx.move([moveOf(claim, { state: "settling", dueAt: tx.now })]);
+    await tx.move([moveOf({ ...claim, fence: 99 }, { state: "done" }, { attempt: attemptEnd() })]);
+  });
+  await claimDue(store);
+  const done = await claimedObligation(store, { operationKey: "k3" });
+  await commit(store, (tx) => tx.move([moveOf(done, { state: "done" }, { attempt: attemptEnd() })]));
+  await commit(store, (tx) => tx.lockObligation("acme", "k3"));
+}
+
+async function readEverything({ reader }: Store): Promise<void> {
+  const page = { limit: 2, before: 900_000 };
+  await reader.attention({ limit: 2 });
+  await reader.counts();
+  await reader.receipt(1);
+  await reader.payload(1);
+  await reader.obligation("tenant_1", "old/1");
+  await reader.refusals(page);
+  await reader.snapshot(snapshotDraft());
+  for (const connection of [undefined, "stripe", "nobody's"]) {
+    for (const outcome of [undefined, "held", "applied"] as const) {
+      for (const eventId of [undefined, "old_1"]) await reader.receipts({ connection, outcome, eventId }, page);
+    }
+  }
+  for (const tenant of [undefined, "tenant_1", "nobody's"]) {
+    for (const state of [undefined, "stuck", "done"] as const) {
+      for (const keyPrefix of [undefined, "old/1"]) await reader.obligations({ tenant, state, keyPrefix }, page);
+    }
+  }
+}
+
+interface Plan {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly "Rows Removed by Index Recheck"?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** Every node of a plan that reads a table. */
+function scansOf(plan: Plan): readonly Plan[] {
+  return [...(plan["Node Type"].includes("Scan") ? [plan] : []), ...(plan.Plans ?? []).flatMap(scansOf)];
+}
+
+function readRows(plan: Plan): number {
+  const removed = (plan["Rows Removed by Filter"] ?? 0) + (plan["Rows Removed by Index Recheck"] ?? 0);
+  return (plan["Actual Rows"] + removed) * plan["Actual Loops"];
+}
+
+interface Asked {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** The statements of ours that a run sends, each once. */
+async function statementsOf(run: () => Promise<void>): Promise<readonly Asked[]> {
+  const query = vi.spyOn(Client.prototype, "query");
+  try {
+    await run();
+    const asked = query.mock.calls.map(([config]) => config as unknown as Asked);
+    const ours = asked.filter(({ text }) => text.includes('counterfoil".') && !text.includes(".migrations"));
+    return [...new Map(ours.map((each) => [each.text, each])).values()];
+  } finally {
+    query.mockRestore();
+  }
+}
+
+test("every statement finds its rows by an index", async () => {
+  const database = await migratedDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  await ask(database.url, history);
+  await ask(database.url, "VACUUM ANALYZE");
+  const statements = await statementsOf(async () => {
+    const store = storeAt(database.url);
+    await store.open();
+    await useEverything(store);
+    await readEverything(store);
+    await store.close();
+  });
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const found: string[] = [];
+  for (const { text, values = [] } of statements) {
+    await client.query("BEGIN");
+    const explained = await client.query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, [...values]);
+    await client.query("ROLLBACK");
+    const [{ Plan: plan }] = explained.rows[0]["QUERY PLAN"] as [{ Plan: Plan }];
+    for (const scan of scansOf(plan)) {
+      const table = scan["Relation Name"] ?? "";
+      const isFull = scan["Node Type"] === "Seq Scan" || readRows(scan) > fewRows;
+      if (!isFull || small.has(table) || /^(?:pg_|$)/.test(table) || counting.test(text)) continue;
+      found.push(`${scan["Node Type"]} of ${readRows(scan)} rows in ${scan["Index Name"] ?? table}: ${text}`);
+    }
+  }
+  expect(statements.length).toBeGreaterThan(60);
+  expect(found).toEqual([]);
+});
