@@ -8,7 +8,7 @@ import { SqliteStore } from "./store.ts";
 export interface SqliteOptions {
   /** Open a file on a network file system although SQLite can lose data there. Default `false`. */
   readonly allowNetworkFileSystem?: boolean;
-  /** Page size in bytes of a file that is created; an existing file keeps its own. Default 2048: less log for each commit than larger pages, less work than smaller ones. */
+  /** Page size in bytes of a file that is created; an existing file keeps its own. Default 4096, which is SQLite's own: three events of 1 KiB fit on a page. */
   readonly pageBytes?: number;
   /** The clocks that instants and leases are read from. Default: the machine's own. */
   readonly clock?: Clock;
@@ -35,6 +35,6 @@ export function sqlite(path: string, options: SqliteOptions = {}): Store {
   if (typeof path !== "string" || path === "") {
     throw new TypeError('Cannot use a SQLite file: it has no path; give one, such as sqlite("shop.db")');
   }
-  const { allowNetworkFileSystem = false, pageBytes = 2048, clock = systemClock(), probe } = options;
+  const { allowNetworkFileSystem = false, pageBytes = 4096, clock = systemClock(), probe } = options;
   return new SqliteStore({ path, allowNetworkFileSystem, pageBytes, logBytes, clock, probe });
 }
