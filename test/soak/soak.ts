@@ -1,0 +1,179 @@
+/**
+ * The soak: a fleet of receivers and workers on one database, senders that repeat themselves and come in
+ * disorder, providers that lose answers, and incidents throughout. In the end everything has to be as the
+ * reference says, and nothing may have been told to a sender that did not hold.
+ */
+import { type FakeProvider, startFakeProvider } from "counterfoil/testing";
+import { eventually } from "../../src/testing/eventually.ts";
+import { type SeededRandom, seededRandom } from "../../src/testing/random.ts";
+import { type Books, Ledger } from "./books.ts";
+import { Chaos, type IncidentCounts } from "./chaos.ts";
+import { planDeliveries } from "./facts.ts";
+import { Member, runCommand } from "./fleet.ts";
+import { secret, Senders } from "./senders.ts";
+import { verify, type Verified } from "./verify.ts";
+
+export interface SoakOptions {
+  readonly books: Books;
+  readonly receivers: number;
+  readonly workers: number;
+  readonly deliveries: number;
+  /** Of everything that chance decides, but for the order in which processes run. */
+  readonly seed: number;
+  /** Deliveries between two incidents. */
+  readonly calm: number;
+  /** Ends some connections of the database; undefined where it has none. */
+  readonly endConnections?: () => Promise<unknown>;
+  /** What the server logged, each line under its SQLSTATE. */
+  readonly serverLog?: () => string;
+  /** Called once, in the middle of the deliveries. */
+  readonly midway?: () => Promise<unknown>;
+  /** Where the processes find the database, if it is not where the books are. */
+  readonly address?: string;
+  readonly onProgress?: (line: string) => void;
+  /** How long what is owed may take when all is delivered. */
+  readonly drainMs?: number;
+}
+
+export interface SoakReport extends Verified {
+  readonly acknowledged: number;
+  /** Tries that were not acknowledged, by cause. */
+  readonly retried: Readonly<Record<string, number>>;
+  readonly incidents: IncidentCounts;
+  /** Errors that the server told of, by SQLSTATE. */
+  readonly states: Readonly<Record<string, number>>;
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  await using fleet = await Soak.start(options);
+  return await fleet.run();
+}
+
+class Soak implements AsyncDisposable {
+  readonly #options: SoakOptions;
+  readonly #random: SeededRandom;
+  readonly #providers: readonly FakeProvider[];
+  readonly #members: readonly Member[];
+  readonly #chaos: Chaos;
+  readonly #ledger: Ledger;
+  readonly #torn: string[] = [];
+  /** The incident under way, and those before it. */
+  #incident: Promise<unknown> = Promise.resolve();
+
+  static async start(options: SoakOptions): Promise<Soak> {
+    const { books, address = books.address } = options;
+    const providers = [await startFakeProvider(), await startFakeProvider({ contract: "ignores" })];
+    const environment = {
+      SOAK_DATABASE: address,
+      SOAK_SECRET: secret,
+      SOAK_CARRIER: providers[0]?.url ?? "",
+      SOAK_COURIER: providers[1]?.url ?? "",
+    };
+    await runCommand(environment, "migrate");
+    await new Ledger(books).createTables();
+    return new Soak(options, { providers, environment });
+  }
+
+  constructor(
+    options: SoakOptions,
+    made: { readonly providers: readonly FakeProvider[]; readonly environment: Readonly<Record<string, string>> },
+  ) {
+    const { receivers, workers, seed, books, endConnections } = options;
+    const member = (role: Member["role"]) => () => new Member(role, made.environment);
+    this.#options = options;
+    this.#random = seededRandom(seed);
+    this.#providers = made.providers;
+    this.#ledger = new Ledger(books);
+    this.#members = [
+      ...Array.from({ length: receivers }, member("receiver")),
+      ...Array.from({ length: workers }, member("worker")),
+    ];
+    this.#chaos = new Chaos({ members: this.#members, chance: this.#random, endConnections });
+  }
+
+  async run(): Promise<SoakReport> {
+    const { deliveries: count, onProgress } = this.#options;
+    for (const provider of this.#providers) this.#loseAnswers(provider);
+    const deliveries = planDeliveries(count, this.#random);
+    await eventually(() => this.#members.every(({ healthUrl }) => healthUrl !== undefined), {
+      withinMs: 300_000,
+      what: "a fleet that is ready",
+    });
+    const startedMs = performance.now();
+    const senders = new Senders({
+      deliveries,
+      receivers: this.#members.filter(({ role }) => role === "receiver"),
+      chance: this.#random,
+      connections: 8 * this.#options.receivers,
+      onDone: (done) => this.#onDone(done),
+    });
+    await senders.run();
+    await this.#incident;
+    this.#chaos.calm();
+    const seconds = (performance.now() - startedMs) / 1_000;
+    onProgress?.(`all delivered after ${seconds.toFixed(0)} s`);
+    await this.#drained();
+    const verified = await verify({ ledger: this.#ledger, deliveries, senders, providers: this.#providers });
+    const problems = [...verified.problems, ...this.#torn, ...(await this.#stop())];
+    const { acknowledged, retried } = senders;
+    const requests = this.#providers.reduce((sum, provider) => sum + provider.counts().requests, 0);
+    const states = countStates(this.#options.serverLog?.() ?? "");
+    const incidents = this.#chaos.counts;
+    return { ...verified, problems, acknowledged, retried, incidents, states, requests, seconds };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const member of this.#members) member.destroy();
+    for (const provider of this.#providers) await provider.close();
+  }
+
+  /** One answer in thirty is lost, before the effect or after it. */
+  #loseAnswers(provider: FakeProvider): void {
+    provider.failWhen(() => {
+      const chance = this.#random.below(90);
+      if (chance === 0) return { when: "before", kind: "reset" };
+      if (chance === 1) return { when: "after", kind: "reset" };
+      return chance === 2 ? { when: "before", kind: "answer", status: 503 } : undefined;
+    });
+  }
+
+  #onDone(done: number): void {
+    const { deliveries, calm, midway, onProgress } = this.#options;
+    if (done === Math.floor(deliveries / 2)) this.#next(async () => midway?.());
+    if (done % calm === 0) this.#next(() => this.#strike());
+    if (done % Math.ceil(deliveries / 20) === 0) onProgress?.(`${done} of ${deliveries} delivered`);
+  }
+
+  #next(incident: () => Promise<unknown>): void {
+    this.#incident = this.#incident.then(incident);
+  }
+
+  async #strike(): Promise<void> {
+    try {
+      await this.#chaos.strike();
+      this.#torn.push(...(await this.#ledger.torn()));
+    } catch (error) {
+      this.#torn.push(`an incident failed: ${String(error)}`);
+    }
+  }
+
+  async #drained(): Promise<void> {
+    const { drainMs = 120_000 } = this.#options;
+    await eventually(async () => (await this.#ledger.open()) === 0, { withinMs: drainMs, what: "the end of all work" });
+  }
+
+  async #stop(): Promise<readonly string[]> {
+    const codes = await Promise.all(this.#members.map((member) => member.stop()));
+    return this.#members.flatMap(({ role, pid, failure }, index) => [
+      ...(failure === undefined ? [] : [failure]),
+      ...(codes[index] === 0 ? [] : [`${role} ${pid} ended with ${codes[index]} when it was told to stop`]),
+    ]);
+  }
+}
+
+function countStates(log: string): Readonly<Record<string, number>> {
+  const states = [...log.matchAll(/^(\w{5}) (?:ERROR|FATAL|PANIC):/gmu)].map(([, state = ""]) => state);
+  return Object.fromEntries([...Map.groupBy(states, (state) => state)].map(([state, all]) => [state, all.length]));
+}
