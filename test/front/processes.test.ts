@@ -10,7 +10,7 @@ import { hook, kept, live, serveFront, startServe, told } from "./front-server.t
 vi.setConfig({ testTimeout: 120_000 });
 
 /** `serve` has an HTTP thread where the machine has a second processor. */
-const threaded = test.runIf(availableParallelism() > 1);
+const threaded = availableParallelism() > 1;
 const applied = (event: string): string => `200 {"outcome":"applied","event":"${event}"}`;
 
 /** Senders that deliver event after event, and one that was not acknowledged again. */
@@ -52,7 +52,7 @@ class Senders {
   }
 }
 
-threaded(
+test.runIf(threaded)(
   "while a handler keeps the engine's thread, what is too much is told so at once and health says no",
   async () => {
     const limits = { waitingMax: 4, groupMax: 4, lockMs: 500 };
@@ -119,7 +119,7 @@ test("a signal under load ends it with 0, and whatever it has taken it has answe
   expect(senders.others).toEqual([]);
 });
 
-threaded.each([
+test.runIf(threaded).each([
   ["throws", "the port of the metrics is taken"],
   ["takes its secret", "blank"],
 ])("a configuration that %s the second time ends serve with 2 and is told what to do", async (fault, problem) => {
@@ -132,12 +132,12 @@ threaded.each([
   );
 });
 
-threaded("a configuration is given the process's own arguments in the thread as well", async () => {
+test.runIf(threaded)("a configuration is given the process's own arguments in the thread as well", async () => {
   const { port } = await serveFront(["--log", "silent"], { fault: "needs its arguments" });
   expect(await told(port, hook(signedEvent("evt-1")))).toBe(applied("evt-1"));
 });
 
-threaded.each([
+test.runIf(threaded).each([
   ["dies at last", "the HTTP thread's own end"],
   ["leaves at last", "Cannot go on: the HTTP thread ended by itself"],
 ])("an HTTP thread that %s takes its process along", async (fault, problem) => {
