@@ -66,13 +66,13 @@ test("a copy whose first does not end in time is STORE_BUSY, and nothing of its 
 
 test("groups with the same events in another order wait for each other, and neither loses a race", async () => {
   const { store, other, url } = await bundle();
-  const ids = ["evt_3", "evt_1", "evt_2"];
-  const draftsOf = (eventIds: readonly string[]) => eventIds.map((eventId) => receiptDraft({ eventId }));
-  const first = await stopped(store, (tx) => tx.claimReceipts(draftsOf(ids.slice(0, 1))));
-  const waiting = [
-    commit(store, (tx) => tx.claimReceipts(draftsOf(ids))),
-    commit(other, (tx) => tx.claimReceipts(draftsOf(ids.toReversed()))),
-  ];
+  // In the order of asking, each would hold what the other wants once both have waited for the third.
+  const claim =
+    (...eventIds: readonly string[]) =>
+    (tx: StoreTx) =>
+      tx.claimReceipts(eventIds.map((eventId) => receiptDraft({ eventId })));
+  const first = await stopped(store, claim("evt_3"));
+  const waiting = [commit(store, claim("evt_1", "evt_3", "evt_2")), commit(other, claim("evt_2", "evt_3", "evt_1"))];
   await untilBlocked(url, { count: 2 });
   await first.rollBack();
   const results = (await Promise.all(waiting)).map((claimed) => kinds(claimed).join());
@@ -85,8 +85,8 @@ test("keys that two handlers owe in another order wait for each other as well", 
     (...keys: readonly string[]) =>
     (tx: StoreTx) =>
       tx.owe(keys.map((operationKey) => obligationDraft({ operationKey })));
-  const first = await stopped(store, owe("b"));
-  const waiting = [commit(store, owe("b", "a", "c")), commit(other, owe("c", "a", "b"))];
+  const first = await stopped(store, owe("c"));
+  const waiting = [commit(store, owe("a", "c", "b")), commit(other, owe("b", "c", "a"))];
   await untilBlocked(url, { count: 2 });
   await first.rollBack();
   const results = (await Promise.all(waiting)).map((owed) => kinds(owed).join());
