@@ -15,6 +15,7 @@ test.each([
   ["58030", "statement", "STORE_UNAVAILABLE"],
   ["08006", "statement", "STORE_UNAVAILABLE"],
   ["25006", "begin", "STORE_UNAVAILABLE"],
+  ["0A000", "begin", "STORE_UNAVAILABLE"],
   ["28P01", "begin", "STORE_UNAVAILABLE"],
   ["3D000", "begin", "STORE_UNAVAILABLE"],
   ["25P02", "user statement", "TRANSACTION_POISONED"],

@@ -10,6 +10,7 @@
  * | no answer within the deadline | STORE_UNAVAILABLE | COMMIT_UNKNOWN |
  * | wait for a replica cancelled, a warning | | COMMIT_UNKNOWN: only the replica did not confirm |
  * | read-only, refused connection, failing disk | STORE_UNAVAILABLE | STORE_UNAVAILABLE |
+ * | any error at BEGIN, such as a replica's refusal to write | STORE_UNAVAILABLE | |
  * | damaged data or index | STORE_CORRUPT | STORE_CORRUPT |
  * | statement cancelled | the engine's own: STORE_UNAVAILABLE; a user's: its own error | COMMIT_REFUSED |
  * | any other error | the statement's own error | COMMIT_REFUSED: a deferred constraint or trigger |
@@ -60,6 +61,7 @@ export function storeCode(state: string, doing: Doing): ErrorCode | undefined {
   if (state === cancelled && doing === "user statement") return undefined;
   if (state === cancelled && doing === "commit") return "COMMIT_REFUSED";
   const code = codes[state] ?? codes[state.slice(0, 2)];
+  if (doing === "begin") return code ?? "STORE_UNAVAILABLE";
   return doing === "commit" ? (code ?? "COMMIT_REFUSED") : code;
 }
 
