@@ -4,9 +4,11 @@
  *
  * @module
  */
-export type { App, DeliveryInput, ListenOptions, Role, TransactionScope } from "./app/app.ts";
+export type { App, ListenOptions, Role } from "./app/app.ts";
 export { connect, type ConnectionConfig, type ConnectOptions } from "./app/connect.ts";
 export { type AppOptions, defineApp } from "./app/define-app.ts";
+export type { DeliveryInput, TransactionScope } from "./app/own-work.ts";
+export type { OwnTransaction, Within } from "./app/within.ts";
 export type { TrialOptions } from "./app/trial-delivery.ts";
 export type { AnswerMark } from "./domain/answer-mark.ts";
 export type { Duration } from "./domain/duration.ts";
@@ -35,6 +37,7 @@ export { resource, type Resource, type SnapshotInput, type SnapshotResult } from
 export { type Schema, type } from "./domain/schema.ts";
 export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";
+export type { UserResult, UserStatement, UserTransaction } from "./domain/user-transaction.ts";
 export type { FetchHandler } from "./http/mount-fetch.ts";
 export type { NodeHandler } from "./http/mount-node.ts";
 export type { Listening, Served } from "./http/serve.ts";

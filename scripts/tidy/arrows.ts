@@ -10,6 +10,7 @@ const wired = [...driven, "worker", "operator", "http", "telemetry", "store/sqli
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   telemetry: ["domain"],
+  adapters: ["domain"],
   parse: ["domain"],
   verify: ["domain"],
   providers: ["domain", "verify", "parse"],

@@ -3,7 +3,7 @@ import { type Finding, matchesByLine, type TextFile } from "./file.ts";
 
 /** The files that users import; package.json's exports point at them. */
 export function isEntry(path: string): boolean {
-  return /^src\/(?:index|(?:providers|testing|store\/(?:sqlite|postgres))\/index)\.ts$/u.test(path);
+  return /^src\/(?:index|(?:adapters|providers|testing|store\/(?:sqlite|postgres))\/index)\.ts$/u.test(path);
 }
 
 /** Every public export carries a JSDoc comment where it is declared: meaning, units, errors. */

@@ -3,8 +3,6 @@ import { MessageChannel } from "node:worker_threads";
 import { type Duration, durationMs } from "../domain/duration.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { WorkContext } from "../domain/handler.ts";
-import { Misuse } from "../domain/misuse.ts";
-import { namePart } from "../domain/names.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import { type Engine, listenInThread } from "../front/listen-in-thread.ts";
 import { Gate } from "../http/gate.ts";
@@ -13,36 +11,23 @@ import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
 import { type HealthChecks, type Listening, serve, type Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
-import { type Connection, tenantOf } from "../inbox/connection.ts";
+import type { Connection } from "../inbox/connection.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
 import { Operator } from "../operator/operator.ts";
 import { Retention } from "../operator/retention.ts";
 import type { SignedDelivery } from "../providers/sample-delivery.ts";
-import { headersFromFetch } from "../verify/delivery-headers.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
 import { Worker } from "../worker/worker.ts";
+import { connectionOf, type DeliveryInput, deliveryOf, scopeOf, type TransactionScope } from "./own-work.ts";
 import { trialDelivery, type TrialOptions } from "./trial-delivery.ts";
+import { type OwnTransaction, type Within, within } from "./within.ts";
 
 /** What a process does: take deliveries in, or carry out what is owed. */
 export type Role = "receiver" | "worker";
-
-/** Whose work the application's own transaction does. */
-export interface TransactionScope {
-  readonly tenant: string;
-  /** Needed for snapshots, which are kept per connection and account. */
-  readonly connection?: string;
-  readonly account?: string;
-}
-
-/** A delivery for `receive`: what came, as it came. */
-export interface DeliveryInput {
-  readonly headers: Headers | Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string;
-}
 
 /** Where an application listens, and for what. */
 export interface ListenOptions {
@@ -95,6 +80,18 @@ export interface App {
   receive(connection: string, delivery: DeliveryInput): Promise<Received>;
   /** The application's own transaction, through the same guards as the webhooks. */
   transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T>;
+  /**
+   * Works inside a transaction that you have begun with your own tool and that you end; see docs/transactions.md.
+   *
+   * @example
+   * ```ts no-run
+   * await db.transaction(async (tx) => {
+   *   await tx.insert(orders).values({ id: "1042", status: "awaiting_payment" });
+   *   await app.within(fromDrizzle(tx, sql)).run({ tenant: "acme" }, ({ arrived }) => arrived("order", "1042"));
+   * });
+   * ```
+   */
+  within(transaction: OwnTransaction): Within;
   /** Makes a signed delivery as the connection's provider would send it, to try out the way from there to here. */
   trialDelivery(connection: string, options?: TrialOptions): SignedDelivery;
   /** The operator's verbs; each action is audited under this name. */
@@ -283,38 +280,30 @@ class CounterfoilApp implements App {
     cancel();
   }
 
-  async receive(connectionId: string, { headers, body }: DeliveryInput): Promise<Received> {
-    const connection = this.#connection(connectionId);
-    const delivery = {
-      headers: headersFromFetch(headers instanceof Headers ? headers : new Headers(headers)),
-      body: typeof body === "string" ? new TextEncoder().encode(body) : body,
-      arrivedAtMs: this.runtime.clock.wallMs(),
-    };
+  async receive(connectionId: string, given: DeliveryInput): Promise<Received> {
+    const connection = connectionOf(this.connections, connectionId);
+    const delivery = deliveryOf(given, this.runtime.clock.wallMs());
     return this.#gate.run(() => this.#inbox.receive(connection, delivery, "throw"));
   }
 
   async transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T> {
     await this.#opened();
-    const { tenant, connection = "", account = "" } = scope;
-    this.#assertScope({ tenant, connection, account });
     const { runtime } = this;
-    return transact(runtime, (tx, signals) =>
-      runUnit(tx, { scope: { tenant, connection, account, receiptId: null }, runtime, signals }, body),
-    );
+    const own = scopeOf(this.connections, scope);
+    return transact(runtime, (tx, signals) => runUnit(tx, { scope: own, runtime, signals }, body));
   }
 
-  /** Snapshots are kept by connection and account: under another tenant's they would be that tenant's. */
-  #assertScope({ tenant, connection, account }: Required<TransactionScope>): void {
-    const problem = namePart(tenant);
-    if (problem !== undefined) throw new Misuse(`Cannot begin a transaction: its tenant ${problem}`);
-    if (connection === "") return;
-    if (tenantOf(this.#connection(connection), account) !== tenant) {
-      throw new Misuse(`Cannot begin a transaction: connection "${connection}" is not of the tenant that is named`);
-    }
+  within(transaction: OwnTransaction): Within {
+    return within(transaction, {
+      runtime: this.runtime,
+      connections: this.connections,
+      inbox: this.#inbox,
+      opened: () => this.#opened(),
+    });
   }
 
   trialDelivery(connectionId: string, options: TrialOptions = {}): SignedDelivery {
-    const { provider } = this.#connection(connectionId);
+    const { provider } = connectionOf(this.connections, connectionId);
     const timestampMs = this.runtime.clock.wallMs();
     const secrets = this.#parts.secrets.get(connectionId) ?? [];
     return trialDelivery(provider.rules, secrets, { ...options, connection: connectionId, timestampMs });
@@ -351,12 +340,6 @@ class CounterfoilApp implements App {
   async #recentlyReady(): Promise<boolean> {
     const isRecent = this.runtime.clock.monotonicMs() - this.#provenAtMs < proofMs;
     return isRecent ? this.#stopping === undefined : this.ready();
-  }
-
-  #connection(id: string): Connection {
-    const connection = this.connections.get(id);
-    if (connection !== undefined) return connection;
-    throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot deliver: there is no connection "${id}"`);
   }
 
   #assertServable(): void {

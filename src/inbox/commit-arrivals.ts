@@ -71,6 +71,13 @@ async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unkno
   return fate ?? { kind: "failed", error: failure };
 }
 
+/** One arrival in a transaction that somebody else commits. Rejects where nothing of it may be kept. */
+export async function placeArrival(tx: StoreTx, arrival: Arrival, surroundings: Surroundings): Promise<Received> {
+  const [fate] = await new Group(tx, [arrival], surroundings).run();
+  if (fate?.kind === "answered") return fate.answer;
+  throw fate?.kind === "failed" ? fate.error : new Error("Bug: a group of one has put its member off");
+}
+
 /** One group inside its transaction. */
 class Group {
   readonly #tx: StoreTx;

@@ -8,12 +8,14 @@
  */
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
+import type { StoreTx } from "../store/store.ts";
 import { explainRefusal, type Refused, type Verdict } from "../verify/verdict.ts";
 import type { Delivery } from "../verify/verify.ts";
 import { GroupCommit } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
+import type { Signals } from "../work/wake.ts";
 import type { Arrival, FailurePolicy, Received } from "./arrival.ts";
-import { commitArrivals } from "./commit-arrivals.ts";
+import { commitArrivals, placeArrival } from "./commit-arrivals.ts";
 import type { Connection } from "./connection.ts";
 import { examine } from "./examine.ts";
 import { arrivalOf, readDelivery, type Readable } from "./read-event.ts";
@@ -68,6 +70,28 @@ export class Inbox {
       const received = await this.#group.submit(arrival);
       this.#tell(arrival, received, startedMs);
       return received;
+    } catch (error) {
+      this.#tellFailure(connection, arrival, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Receives one delivery in a transaction that somebody else commits, which is not heard of here: only
+   * its failure is told. A handler that fails leaves nothing.
+   */
+  async receiveWithin(
+    connection: Connection,
+    delivery: Delivery,
+    within: (work: (tx: StoreTx, signals: Signals) => Promise<Received>) => Promise<Received>,
+  ): Promise<Received> {
+    const readable = this.#read(connection, delivery);
+    let arrival: Arrival | undefined;
+    try {
+      const found = arrivalOf(connection, readable, "throw");
+      arrival = found;
+      await this.#ready();
+      return await within((tx, signals) => placeArrival(tx, found, { runtime: this.#runtime, signals }));
     } catch (error) {
       this.#tellFailure(connection, arrival, error);
       throw error;

@@ -68,8 +68,28 @@ export interface Store {
    * TRANSACTION_CONTROL.
    */
   transaction<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T>;
+  /**
+   * Runs a body in a transaction that the user's own tool has begun, and leaves its end to the user.
+   *
+   * What the body does is undone where it rejects, and the user's transaction goes on; it is kept when the
+   * user commits, and nothing is told of that here. Nothing is run again: RACE_LOST means that the user's
+   * whole transaction has to be. Rejects with TRANSACTION_CLOSED where no transaction is open, or the body
+   * or anyone else ended it.
+   */
+  within<T>(given: unknown, body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T>;
   /** Reads for operators: short, paged, apart from the write path. */
   readonly reader: StoreReader;
+  /**
+   * Calls back when a commit of another process made work, until the function that this gives is called;
+   * absent where the database cannot tell. A hint: some are missed, and polling finds the same work.
+   */
+  readonly listen?: (heard: (news: News) => void) => () => void;
+}
+
+/** What commits of other processes made due: obligations, or events. */
+export interface News {
+  readonly owed: boolean;
+  readonly arrived: boolean;
 }
 
 /** The limits that the store itself keeps. */

@@ -72,7 +72,7 @@ function bare(text: string): string {
 }
 
 /** Where the comment that begins here ends; here, where none begins. */
-function commentEnd(text: string, from: number): number {
+export function commentEnd(text: string, from: number): number {
   if (text.startsWith("--", from)) {
     const end = text.indexOf("\n", from);
     return end < 0 ? text.length : end + 1;

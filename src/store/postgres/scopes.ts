@@ -18,7 +18,7 @@ import { closedError, unfinishedError } from "../scope-errors.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import { NativeHandle } from "./native.ts";
-import type { Session } from "./session.ts";
+import type { Line } from "./session.ts";
 
 export interface Scope {
   readonly scopes: Scopes;
@@ -33,7 +33,7 @@ export interface Scope {
 }
 
 export interface ScopesOptions {
-  readonly session: Session;
+  readonly session: Line;
   /** Knows the scope that a call comes from. */
   readonly inside: AsyncLocalStorage<Scope>;
   /** Time of an outermost attempt. */
@@ -41,7 +41,7 @@ export interface ScopesOptions {
 }
 
 export class Scopes {
-  readonly #session: Session;
+  readonly #session: Line;
   readonly #inside: AsyncLocalStorage<Scope>;
   readonly #attemptMs: number;
   readonly #stack: Scope[] = [];

@@ -26,6 +26,9 @@ export interface SessionOptions {
 /** How much longer the client waits than the server may take. */
 const marginMs = 2_000;
 
+/** What the scopes of a transaction use of the connection that it is on. */
+export type Line = Pick<Session, "lost" | "isSound" | "send" | "prepend" | "idle">;
+
 export class Session {
   readonly #client: PooledClient;
   readonly #deadlines: Deadlines;

@@ -12,31 +12,45 @@ import { CounterfoilError } from "../../domain/errors.ts";
 import { defaults } from "../../domain/limits.ts";
 import type { Probe } from "../../domain/probe.ts";
 import type { Migration } from "../migrations.ts";
-import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
+import type { Capabilities, News, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
 import { type BeginOptions, beginText, clockOf } from "./begin.ts";
 import { checkServer } from "./check-server.ts";
 import { Connections, type PoolOptions } from "./connections.ts";
-import type { DriverQuery, DriverResult } from "./driver.ts";
+import type { DriverQuery, DriverResult, DriverSettings } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import type { Handle, ReadHandle } from "./handle.ts";
 import { LaneCursors } from "./lane-cursors.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
+import { lockKey } from "./open-receipts.ts";
 import { PostgresReader } from "./reader.ts";
 import { type Scope, Scopes } from "./scopes.ts";
-import type { Session } from "./session.ts";
+import type { Line, Session } from "./session.ts";
 import { inSchema, numbered, SchemaTexts } from "./statements.ts";
 import { PostgresTransaction } from "./transaction.ts";
+import { UsersTransaction } from "./users-transaction.ts";
 import { readTypes } from "./values.ts";
+import { Wakeups, type WakeupsOptions } from "./wakeups.ts";
+import { withinUsers } from "./within.ts";
 
 export interface StoreOptions {
   readonly pool: PoolOptions;
   readonly schema: string;
+  /** How to reach the server past a pooler, which hears of notifications by itself. */
+  readonly direct?: DriverSettings | undefined;
   readonly probe?: Probe | undefined;
   /** For tests: other migrations than the package's own. */
   readonly migrations?: readonly Migration[] | undefined;
+  /** For tests: other times than the defaults. */
+  readonly testing?: Partial<Pick<WakeupsOptions, "testEveryMs" | "testWithinMs">> | undefined;
   /** For tests: what the store's clock shows when the server's shows this. */
   readonly clock?: ((serverMs: number) => number) | undefined;
 }
+
+/** How often, and for how long, it is tested that notifications are heard. */
+const testing = { testEveryMs: 30_000, testWithinMs: 5_000 };
+
+/** Longest wait for a connection to send a hint on. */
+const hintMs = 1_000;
 
 /** Longest wait of `open`, `migrate` and reads for a connection or a lock. */
 const patienceMs = 30_000;
@@ -52,6 +66,7 @@ export class PostgresStore implements Store {
   readonly #connections: Connections;
   readonly #texts: SchemaTexts;
   readonly #cursors: LaneCursors = new LaneCursors();
+  readonly #wakeups: Wakeups;
   readonly #inside: AsyncLocalStorage<Scope> = new AsyncLocalStorage();
   /** What is under way, for `close` to wait for. */
   readonly #running: Set<Promise<unknown>> = new Set();
@@ -63,6 +78,16 @@ export class PostgresStore implements Store {
     this.#migrations = options.migrations ?? knownMigrations();
     this.#connections = new Connections(options.pool);
     this.#texts = new SchemaTexts(options.schema);
+    const { settings, connectMs } = options.pool;
+    const key = BigInt.asUintN(64, lockKey([options.schema, "news"]));
+    this.#wakeups = new Wakeups({
+      settings: options.direct ?? settings,
+      connectMs,
+      channel: `counterfoil_${key.toString(16)}`,
+      notify: (channel, payload) => this.#notify(channel, payload),
+      ...testing,
+      ...options.testing,
+    });
   }
 
   async open(limits: StoreLimits = defaults): Promise<void> {
@@ -78,6 +103,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     this.#isOpen = false;
     await Promise.allSettled(this.#running);
+    await this.#wakeups.close();
     await this.#connections.close();
   }
 
@@ -102,29 +128,59 @@ export class PostgresStore implements Store {
   }
 
   #transact<T>(body: (tx: StoreTx) => Promise<T>, waitMs: number): Promise<T> {
-    const { schema, pool } = this.#options;
-    const { statementMs } = pool.deadlines;
+    const { statementMs } = this.#options.pool.deadlines;
     return this.#begun({ kind: "write", waitMs, statementMs }, async (session, now) => {
-      const scopes = new Scopes({ session, inside: this.#inside, attemptMs: this.#limits.handlerMs });
-      const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
-      const ask = (query: DriverQuery): Promise<DriverResult> =>
-        this.#step("query", () => scopes.run(query, "user statement"));
-      // The server has one clock and no boot that its leases would depend on.
-      const stamp = { wallMs: now, monotonicMs: now, bootId: "" };
-      const committed: (() => void)[] = [];
-      const handle: Handle = {
-        run,
-        stamp,
-        limits: this.#limits,
-        cursors: this.#cursors,
-        afterCommit: (then) => void committed.push(then),
-      };
-      const tx = new PostgresTransaction({ scopes, ask, schema, handle });
+      const { scopes, parts, committed } = this.#scoped(session, now);
+      const tx = new PostgresTransaction(parts);
       const value = await scopes.transaction(() => body(tx));
       await this.#step("commit", () => commit(session));
       for (const then of committed) then();
       return value;
     });
+  }
+
+  async within<T>(given: unknown, body: (tx: StoreTx) => Promise<T>, { waitMs }: TransactionOptions): Promise<T> {
+    const { schema, clock } = this.#options;
+    return this.#tracked(() =>
+      withinUsers(given, { schema, waitMs }, async (session, serverMs) => {
+        const { scopes, parts } = this.#scoped(session, clock?.(serverMs) ?? serverMs);
+        return scopes.transaction(() => body(new UsersTransaction(parts)));
+      }),
+    );
+  }
+
+  /** What a transaction on a connection is made of, and what is to be done once it is committed. */
+  #scoped(session: Line, now: number) {
+    const scopes = new Scopes({ session, inside: this.#inside, attemptMs: this.#limits.handlerMs });
+    const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
+    const ask = (query: DriverQuery): Promise<DriverResult> =>
+      this.#step("query", () => scopes.run(query, "user statement"));
+    // The server has one clock and no boot that its leases would depend on.
+    const stamp = { wallMs: now, monotonicMs: now, bootId: "" };
+    const committed: (() => void)[] = [];
+    const handle: Handle = {
+      run,
+      stamp,
+      limits: this.#limits,
+      cursors: this.#cursors,
+      say: (news) => void committed.push(() => this.#wakeups.say(news)),
+      afterCommit: (then) => void committed.push(then),
+    };
+    return { scopes, parts: { scopes, ask, schema: this.#options.schema, handle }, committed };
+  }
+
+  listen(heard: (news: News) => void): () => void {
+    return this.#wakeups.listen(heard);
+  }
+
+  /** By itself, on any connection that is free soon. */
+  async #notify(channel: string, payload: string): Promise<void> {
+    const session = await this.#connections.take(hintMs);
+    try {
+      await session.send({ text: "SELECT pg_notify($1, $2)", values: [channel, payload] }, "statement");
+    } finally {
+      session.release();
+    }
   }
 
   #reading<T>(read: (handle: ReadHandle) => Promise<T>): Promise<T> {

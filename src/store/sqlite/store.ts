@@ -27,6 +27,7 @@ import { Scopes } from "./scopes.ts";
 import { sql, type Sql } from "./statements.ts";
 import { SqliteTransaction } from "./transaction.ts";
 import { untilFree } from "./until-free.ts";
+import { withinUsers } from "./within.ts";
 
 export interface StoreOptions extends FileOptions {
   readonly clock: Clock;
@@ -103,18 +104,24 @@ export class SqliteStore implements Store {
       this.#assertOpen();
       const connection = await this.#connections.writer(deadlineMs);
       if (this.#checked !== connection) this.#assertSchema(connection);
-      const run = (): Promise<T> => {
-        const scopes = new Scopes(connection);
-        const tx = new SqliteTransaction(connection, { scopes, stamp: this.#stamp(), limits: this.#limits });
-        return this.#inside.run(scopes, () => scopes.transaction(() => body(tx)));
-      };
-      const committed = await this.#locked(connection, { deadlineMs, run });
+      const committed = await this.#locked(connection, { deadlineMs, run: () => this.#run(connection, body) });
       this.#checkpoints.committed(connection);
       return committed;
     });
     // Out of its turn: the next transaction runs while the disk works.
     await durable;
     return value;
+  }
+
+  async within<T>(given: unknown, body: (tx: StoreTx) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    return withinUsers(given, this.#connections.path, (connection) => this.#run(connection, body));
+  }
+
+  #run<T>(connection: Connection, body: (tx: StoreTx) => Promise<T>): Promise<T> {
+    const scopes = new Scopes(connection);
+    const tx = new SqliteTransaction(connection, { scopes, stamp: this.#stamp(), limits: this.#limits });
+    return this.#inside.run(scopes, () => scopes.transaction(() => body(tx)));
   }
 
   /**

@@ -1,0 +1,49 @@
+/** What the application asks of itself: transactions of its own, and deliveries that it hands over. */
+import { CounterfoilError } from "../domain/errors.ts";
+import { Misuse } from "../domain/misuse.ts";
+import { namePart } from "../domain/names.ts";
+import { type Connection, tenantOf } from "../inbox/connection.ts";
+import { headersFromFetch } from "../verify/delivery-headers.ts";
+import type { Delivery } from "../verify/verify.ts";
+import type { Scope } from "../work/owe.ts";
+
+/** Whose work the application's own transaction does. */
+export interface TransactionScope {
+  readonly tenant: string;
+  /** Needed for snapshots, which are kept per connection and account. */
+  readonly connection?: string;
+  readonly account?: string;
+}
+
+/** A delivery for `receive`: what came, as it came. */
+export interface DeliveryInput {
+  readonly headers: Headers | Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+}
+
+type Connections = ReadonlyMap<string, Connection>;
+
+/** @throws CounterfoilError UNKNOWN_CONNECTION. */
+export function connectionOf(connections: Connections, id: string): Connection {
+  const connection = connections.get(id);
+  if (connection !== undefined) return connection;
+  throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot deliver: there is no connection "${id}"`);
+}
+
+/** Snapshots are kept by connection and account: under another tenant's they would be that tenant's. */
+export function scopeOf(connections: Connections, { tenant, connection = "", account = "" }: TransactionScope): Scope {
+  const problem = namePart(tenant);
+  if (problem !== undefined) throw new Misuse(`Cannot begin a transaction: its tenant ${problem}`);
+  if (connection !== "" && tenantOf(connectionOf(connections, connection), account) !== tenant) {
+    throw new Misuse(`Cannot begin a transaction: connection "${connection}" is not of the tenant that is named`);
+  }
+  return { tenant, connection, account, receiptId: null };
+}
+
+export function deliveryOf({ headers, body }: DeliveryInput, arrivedAtMs: number): Delivery {
+  return {
+    headers: headersFromFetch(headers instanceof Headers ? headers : new Headers(headers)),
+    body: typeof body === "string" ? new TextEncoder().encode(body) : body,
+    arrivedAtMs,
+  };
+}
