@@ -61,6 +61,7 @@ async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals }: 
       const verdicts = new Verdicts(unit);
       try {
         await handler.handle(contextOf(event, work, verdicts));
+        unit.assertAwaited();
       } catch (error) {
         // What a handler decided stands, also when it went on and failed on the closed transaction.
         if (!verdicts.decision) throw error;

@@ -4,7 +4,8 @@
  * Everything the body does goes through the unit, so that
  * - a failed statement poisons it: later statements throw, and a body that swallowed the failure still fails;
  * - its obligations are owed in one call at the end, in the same transaction;
- * - nothing it left behind can touch the transaction after it settled;
+ * - a body that leaves something of the transaction behind when it settles has not finished: it fails,
+ *   and nothing it left behind can touch the transaction;
  * - all of it is undone when the body throws or decides against its event.
  */
 import { canonicalJson, sha256 } from "../domain/digest.ts";
@@ -46,7 +47,7 @@ export async function runUnit<T>(
       return value;
     });
   } finally {
-    unit.close("it has ended");
+    unit.close(ended);
   }
 }
 
@@ -58,6 +59,10 @@ export class Unit implements WorkContext {
   readonly #options: UnitOptions;
   readonly #drafts: ObligationDraft[] = [];
   #closed: string | undefined;
+  /** Calls whose end nobody can have seen yet. */
+  #inFlight = 0;
+  /** Something used the unit after its body had settled. */
+  #usedLate = false;
   #poison: { readonly error: unknown } | undefined;
 
   constructor(storeTx: StoreTx, options: UnitOptions) {
@@ -84,10 +89,19 @@ export class Unit implements WorkContext {
     this.#closed ??= why;
   }
 
-  /** Writes what was owed; throws when the unit was poisoned or a key is taken by other input. */
-  async finish(): Promise<void> {
+  /** To be asked right when a body has settled: throws where a call failed, or was not awaited. */
+  assertAwaited(): void {
     if (this.#poison) throw this.#poison.error;
-    this.close("it has ended");
+    if (this.#inFlight > 0) throw notAwaited();
+  }
+
+  /** Writes what was owed; throws when the body failed, left something behind, or took a key that has other input. */
+  async finish(): Promise<void> {
+    this.assertAwaited();
+    this.close(ended);
+    // A helper that was left behind gets the turns it needs to come to its next call, which gives it away.
+    for (let turn = 0; turn < leftoverTurns; turn += 1) await Promise.resolve();
+    if (this.#usedLate) throw notAwaited();
     if (this.#drafts.length === 0) return;
     const owed = await this.#storeTx.owe(this.#drafts);
     const taken = owed.findIndex(({ kind }) => kind === "conflict");
@@ -142,7 +156,9 @@ export class Unit implements WorkContext {
   /** Runs one use of the transaction; its failure poisons the unit, also when nobody awaits it. */
   use<T>(run: () => Promise<T>): Promise<T> {
     const result = this.#guarded(run);
-    result.catch(() => undefined);
+    this.#inFlight += 1;
+    const settled = (): void => void (this.#inFlight -= 1);
+    result.then(settled, settled);
     return result;
   }
 
@@ -160,6 +176,7 @@ export class Unit implements WorkContext {
   /** @throws CounterfoilError TRANSACTION_CLOSED after its end, TRANSACTION_POISONED after a failure. */
   assertOpen(): void {
     if (this.#closed !== undefined) {
+      this.#usedLate ||= this.#closed === ended;
       throw new CounterfoilError(
         "TRANSACTION_CLOSED",
         `Cannot use the transaction: ${this.#closed}; await every statement before returning`,
@@ -175,6 +192,18 @@ export class Unit implements WorkContext {
       );
     }
   }
+}
+
+const ended = "it has ended";
+
+/** Turns of the microtask queue: a statement takes two, a promise that is handed on three. */
+const leftoverTurns = 4;
+
+function notAwaited(): CounterfoilError {
+  return new CounterfoilError(
+    "HANDLER_UNFINISHED",
+    "Cannot keep this work: a call of tx, owe, snapshot or arrived was not awaited; await each before returning",
+  );
 }
 
 /** The unit's transaction as its body has it. */

@@ -1,12 +1,11 @@
 -- Narrow rows that every event and every step touches stand apart from bytes and history. Ids are
--- integers, given in order, so that new rows go to the end of each table; no committed row of the tables
--- with an id of their own is deleted, so that none is given twice. Instants are milliseconds
--- since the Unix epoch.
+-- integers, given in order, so that new rows go to the end of each table, and never twice, also where
+-- somebody deleted rows by hand. Instants are milliseconds since the Unix epoch.
 
 -- One row for each known event; its key outlives its bytes. `waits_kind` and `waits_id` name what a
 -- parked event waits for.
 CREATE TABLE counterfoil_receipts (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   connection TEXT NOT NULL,
   account TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -86,7 +85,7 @@ CREATE INDEX counterfoil_replays_receipt ON counterfoil_replays (receipt_id);
 -- One row for each owed effect, never deleted, so that its fence only grows. The lease is kept as
 -- monotonic readings within one boot of the machine.
 CREATE TABLE counterfoil_obligations (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   tenant TEXT NOT NULL,
   operation_key TEXT NOT NULL,
   effect TEXT NOT NULL,
