@@ -1,5 +1,5 @@
-import { toReceipt, type ReceiptRow } from "../rows.ts";
 /** Claiming the keys of events, and what was decided about them. */
+import { toReceipt, type ReceiptRow } from "../rows.ts";
 import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { receiptColumns } from "./rows.ts";
