@@ -37,7 +37,7 @@ export function fromPostgresJs(tx: PostgresJsTransaction): UserTransaction {
         cell && types.getTypeParser(rows.columns[index]?.type ?? 0)(new TextDecoder().decode(cell));
       return {
         rows: rows.map((cells) =>
-          Object.fromEntries(cells.map((cell, index) => [rows.columns[index]?.name, read(cell, index)])),
+          Object.fromEntries(cells.map((cell, index) => [rows.columns[index]?.name ?? "", read(cell, index)] as const)),
         ),
         changes: rows.count,
       };

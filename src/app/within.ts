@@ -25,12 +25,12 @@ export type OwnTransaction = UserTransaction | DatabaseSync;
  */
 export interface Within {
   /** As `app.transaction`, in your transaction; the body may also use your tool. Await it before you go on. */
-  run<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T>;
+  readonly run: <T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T) => Promise<T>;
   /**
    * As `app.receive`, in your transaction. Answer the sender once your commit has succeeded, never before:
    * an answer that precedes it may acknowledge what is lost.
    */
-  receive(connection: string, delivery: DeliveryInput): Promise<Received>;
+  readonly receive: (connection: string, delivery: DeliveryInput) => Promise<Received>;
 }
 
 interface WithinParts {

@@ -12,7 +12,15 @@ export function busyError(): CounterfoilError {
 export function notOpenError(cause?: unknown): CounterfoilError {
   return new CounterfoilError(
     "TRANSACTION_CLOSED",
-    "Cannot work in your transaction: it is not open; begin it before, on the connection that you hand over, and end it after",
+    "Cannot work in your transaction: it is not open; begin it on the connection that you hand over",
+    { cause },
+  );
+}
+
+export function endedError(cause?: unknown): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_BROKEN",
+    "Cannot go on in your transaction: it was ended meanwhile, and what was done in it with it; end it afterwards",
     { cause },
   );
 }

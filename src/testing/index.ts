@@ -12,6 +12,8 @@ export {
   type PointCounter,
   type RunEnd,
 } from "./crash-points.ts";
+export type { AdapterOddities, AdapterSubject } from "./adapter-subject.ts";
+export { exerciseAdapter } from "./exercise-adapter.ts";
 export { FakeProvider, startFakeProvider, type FakeProviderOptions } from "./fake-provider.ts";
 export {
   FaultProxy,

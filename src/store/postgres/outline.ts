@@ -41,7 +41,8 @@ export function outline(text: string): Outline {
   let depth = 0;
   let ended = false;
   let isSeveral = false;
-  for (const { at, end, number, word } of lexemes(text)) {
+  for (let lexeme = lexemeAt(text, 0); lexeme; lexeme = lexemeAt(text, lexeme.end)) {
+    const { at, end, number, word } = lexeme;
     if (number > 0) places.push({ at, end, number });
     if (text[at] === ")") depth -= 1;
     if (depth === 0 && text[at] !== ";") {
@@ -69,20 +70,19 @@ interface Lexeme {
 }
 
 /** Strings in their four forms, places for values, words; then any other sign. */
-const lexeme =
+const lexemes =
   /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?<tag>(?:[A-Za-z_\u{80}-\u{10FFFF}][\w\u{80}-\u{10FFFF}]*)?)\$[^]*?\$\k<tag>\$|\$(?<number>\d+)|(?<word>[A-Za-z_\u{80}-\u{10FFFF}][\w$\u{80}-\u{10FFFF}]*)|[^]/uy;
 
-/** What a text is made of, without white space and comments. */
-function* lexemes(text: string): Generator<Lexeme> {
-  for (let at = 0; at < text.length;) {
-    lexeme.lastIndex = at;
-    const [whole = "", , number = "0", word = ""] = lexeme.exec(text) ?? [];
-    const end = commentEnd(text, at);
-    if (end > at) {
-      at = end;
-      continue;
+/** The next one, behind white space and comments. */
+function lexemeAt(text: string, from: number): Lexeme | undefined {
+  for (let at = from; at < text.length;) {
+    lexemes.lastIndex = at;
+    const [whole = "", , number = "0", word = ""] = lexemes.exec(text) ?? [];
+    const end = Math.max(commentEnd(text, at), at + whole.length);
+    if (end === at + whole.length && whole.trim() !== "") {
+      return { at, end, number: Number(number), word: word.toUpperCase() };
     }
-    if (whole.trim() !== "") yield { at, end: at + whole.length, number: Number(number), word: word.toUpperCase() };
-    at += whole.length;
+    at = end;
   }
+  return undefined;
 }

@@ -11,7 +11,7 @@ import { CounterfoilError } from "../../domain/errors.ts";
 import { Misuse } from "../../domain/misuse.ts";
 import type { SqlValue } from "../../domain/sql.ts";
 import type { UserTransaction } from "../../domain/user-transaction.ts";
-import { notOpenError } from "../users-errors.ts";
+import { endedError, notOpenError } from "../users-errors.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import { coded, type Doing, storeCode } from "./errors.ts";
 import type { Line } from "./session.ts";
@@ -132,7 +132,9 @@ export class UserSession implements Line {
   #coded(error: unknown, doing: Doing): unknown {
     const state = this.#transaction.sqlState?.(error) ?? sqlStateOf(error);
     const isGone = doing === "begin" ? state === undefined : error instanceof CounterfoilError;
-    if (isGone || (state !== undefined && closedStates.includes(state))) return (this.#lost = notOpenError(error));
+    if (isGone || (state !== undefined && closedStates.includes(state))) {
+      return (this.#lost = this.#isBegun ? endedError(error) : notOpenError(error));
+    }
     // Nothing of a statement of the engine's own depends on what the tool thinks of it.
     if (state === undefined && doing === "user statement") return error;
     const code = state === undefined ? "STORE_UNAVAILABLE" : storeCode(state, doing);

@@ -18,6 +18,10 @@ export function readColumn(value: unknown): SqlValue {
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return new Uint8Array(value);
   // Decimals of an arbitrary precision library.
-  if ("toFixed" in value && typeof value.toFixed === "function") return String(value.toFixed());
+  if (isDecimal(value)) return value.toFixed();
   return JSON.stringify(value);
+}
+
+function isDecimal(value: object): value is { toFixed(): string } {
+  return "toFixed" in value && typeof value.toFixed === "function";
 }

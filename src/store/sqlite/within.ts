@@ -8,7 +8,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { CounterfoilError } from "../../domain/errors.ts";
 import { Misuse } from "../../domain/misuse.ts";
-import { busyError, notOpenError } from "../users-errors.ts";
+import { busyError, endedError, notOpenError } from "../users-errors.ts";
 import type { Connection } from "./connection.ts";
 import { storeError } from "./errors.ts";
 import { Statements } from "./statements.ts";
@@ -50,12 +50,13 @@ function connectionOn(database: DatabaseSync): Connection {
 }
 
 function control(database: DatabaseSync, text: string): void {
-  if (!database.isOpen || !database.isTransaction) throw notOpenError();
+  if (!database.isOpen || !database.isTransaction) throw endedError();
   try {
     database.exec(text);
   } catch (error) {
     const coded = storeError(error, "statement");
-    throw coded === error ? notOpenError(error) : coded;
+    // The savepoint is not there.
+    throw coded === error ? endedError(error) : coded;
   }
 }
 

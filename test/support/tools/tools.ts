@@ -1,0 +1,125 @@
+import type { UserTransaction } from "counterfoil";
+/** The tools whose transactions Counterfoil works in, each as its users have it. */
+import {
+  fromDrizzle,
+  fromKnex,
+  fromKysely,
+  fromPg,
+  fromPostgresJs,
+  fromPrisma,
+  fromTypeorm,
+} from "counterfoil/adapters";
+import type { AdapterOddities } from "counterfoil/testing";
+import { sql as drizzleSql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { drizzle as drizzleOnPostgresJs } from "drizzle-orm/postgres-js";
+import createKnex from "knex";
+import { CamelCasePlugin, Kysely, PostgresDialect, sql as kyselySql } from "kysely";
+import { Pool } from "pg";
+import postgres from "postgres";
+import { DataSource } from "typeorm";
+import { prismaClient } from "./prisma-client.ts";
+
+export interface OpenTool {
+  /** In a transaction of the tool's: commits when the body resolves, rolls back when it rejects. */
+  readonly transact: <T>(body: (transaction: UserTransaction) => Promise<T>) => Promise<T>;
+  readonly close: () => Promise<unknown>;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly open: (url: string) => Promise<OpenTool>;
+  readonly known?: AdapterOddities;
+}
+
+export const tools: readonly Tool[] = [
+  { name: "pg", open: openPg },
+  { name: "postgres.js", open: openPostgresJs, known: { failureEndsTransaction: true } },
+  { name: "Drizzle on pg", open: openDrizzle },
+  { name: "Drizzle on postgres.js", open: openDrizzleOnPostgresJs, known: { failureEndsTransaction: true } },
+  { name: "Kysely", open: openKysely, known: { bigintIsText: true } },
+  { name: "Knex", open: openKnex },
+  { name: "Prisma", open: openPrisma },
+  { name: "TypeORM", open: openTypeorm },
+];
+
+function poolAt(url: string): Pool {
+  const pool = new Pool({ connectionString: url });
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  return pool;
+}
+
+async function openPg(url: string): Promise<OpenTool> {
+  const pool = poolAt(url);
+  return {
+    transact: async (body) => {
+      const client = await pool.connect();
+      try {
+        await client.query("BEGIN");
+        const value = await body(fromPg(client));
+        await client.query("COMMIT");
+        return value;
+      } catch (error) {
+        await client.query("ROLLBACK");
+        throw error;
+      } finally {
+        client.release();
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+async function openPostgresJs(url: string): Promise<OpenTool> {
+  const sql = postgres(url, { onnotice: () => undefined });
+  return {
+    transact: <T>(body: (transaction: UserTransaction) => Promise<T>) =>
+      sql.begin((tx) => body(fromPostgresJs(tx))) as Promise<T>,
+    close: () => sql.end(),
+  };
+}
+
+async function openDrizzle(url: string): Promise<OpenTool> {
+  const pool = poolAt(url);
+  const db = drizzle(pool);
+  return { transact: (body) => db.transaction((tx) => body(fromDrizzle(tx, drizzleSql))), close: () => pool.end() };
+}
+
+async function openDrizzleOnPostgresJs(url: string): Promise<OpenTool> {
+  const client = postgres(url, { onnotice: () => undefined });
+  const db = drizzleOnPostgresJs(client);
+  return { transact: (body) => db.transaction((tx) => body(fromDrizzle(tx, drizzleSql))), close: () => client.end() };
+}
+
+/** With the plugin that renames every column: what goes through Counterfoil is not to be renamed. */
+async function openKysely(url: string): Promise<OpenTool> {
+  const dialect = new PostgresDialect({ pool: poolAt(url) });
+  const db = new Kysely<unknown>({ dialect, plugins: [new CamelCasePlugin()] });
+  return {
+    transact: (body) => db.transaction().execute((trx) => body(fromKysely(trx, kyselySql))),
+    close: () => db.destroy(),
+  };
+}
+
+async function openKnex(url: string): Promise<OpenTool> {
+  const knex = createKnex({ client: "pg", connection: url });
+  return { transact: (body) => knex.transaction((trx) => body(fromKnex(trx))), close: () => knex.destroy() };
+}
+
+async function openPrisma(url: string): Promise<OpenTool> {
+  const prisma = prismaClient(url);
+  return {
+    transact: (body) => prisma.$transaction((tx) => body(fromPrisma(tx)), { timeout: 60_000, maxWait: 60_000 }),
+    close: () => prisma.$disconnect(),
+  };
+}
+
+async function openTypeorm(url: string): Promise<OpenTool> {
+  const source = new DataSource({ type: "postgres", url });
+  await source.initialize();
+  return {
+    transact: (body) => source.transaction((manager) => body(fromTypeorm(manager))),
+    close: () => source.destroy(),
+  };
+}
