@@ -73,8 +73,8 @@ export interface Store {
    *
    * What the body does is undone where it rejects, and the user's transaction goes on; it is kept when the
    * user commits, and nothing is told of that here. Nothing is run again: RACE_LOST means that the user's
-   * whole transaction has to be. Rejects with TRANSACTION_CLOSED where no transaction is open, or the body
-   * or anyone else ended it.
+   * whole transaction has to be. Rejects with TRANSACTION_CLOSED where no transaction is open, and with
+   * TRANSACTION_BROKEN where it was ended meanwhile.
    */
   within<T>(given: unknown, body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T>;
   /** Reads for operators: short, paged, apart from the write path. */
