@@ -76,13 +76,15 @@ export class Worker {
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    const { wake } = this.#runtime;
+    const { store, wake } = this.#runtime;
     this.#unsubscribe = [
       wake.on("owed", () => {
         this.#dispatcher.expect();
         this.#wanted();
       }),
       wake.on("arrived", () => this.#feeders.forEach((feeder) => feeder.poke())),
+      // Work that other processes committed; polling finds what is not told.
+      store.listen?.((news) => wake.committed(news)) ?? (() => undefined),
     ];
     this.#dispatcher.startClaiming();
     for (const each of this.#loops) each.start();

@@ -1,5 +1,5 @@
 import type { Stamp } from "../../domain/instant.ts";
-import type { StoreLimits } from "../store.ts";
+import type { News, StoreLimits } from "../store.ts";
 import type { LaneCursors } from "./lane-cursors.ts";
 import type { Sql } from "./statements.ts";
 
@@ -12,6 +12,8 @@ export interface Handle {
   readonly stamp: Stamp;
   readonly limits: StoreLimits;
   readonly cursors: LaneCursors;
+  /** Tells other processes of work, once the transaction is committed. */
+  readonly say: (news: Partial<News>) => void;
   /** Does something once the transaction is committed, and not where it is not. */
   readonly afterCommit: (run: () => void) => void;
 }

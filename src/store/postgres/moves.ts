@@ -140,6 +140,7 @@ const moveLate = sql(
 
 /** Moves each obligation whose fence is still the one named; the ends of attempts are kept in any case. */
 export async function moveObligations(handle: Handle, given: readonly Move[]): Promise<boolean[]> {
+  if (given.some(({ to }) => to.dueAt !== null && to.dueAt <= handle.stamp.wallMs)) handle.say({ owed: true });
   const results: boolean[] = [];
   for (const round of rounds(given, ({ obligationId }) => obligationId)) {
     const moved = await moveRound(handle, round);

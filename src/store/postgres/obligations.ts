@@ -81,6 +81,7 @@ export async function oweObligations(handle: Handle, given: readonly ObligationD
     ...drafts.values(distinct.map(draftRow)),
   ]);
   const created = new Map(inserted.map(({ ord, id }) => [distinct[ord - 1] as ObligationDraft, id]));
+  if (created.size > 0) handle.say({ owed: true });
   const rest = distinct.filter((draft) => !created.has(draft));
   const known = await knownObligations(handle, rest);
   return given.map((draft) => {

@@ -86,7 +86,9 @@ const arriveAt = sql(
 
 /** Makes events due that wait for a name. */
 export async function arrive(handle: Handle, tenant: string, name: Prerequisite): Promise<number> {
-  return (await handle.run(arriveAt, [handle.stamp.wallMs, tenant, name.kind, name.id])).length;
+  const { length } = await handle.run(arriveAt, [handle.stamp.wallMs, tenant, name.kind, name.id]);
+  if (length > 0) handle.say({ arrived: true });
+  return length;
 }
 
 type OpenReceiptRow = ReceiptRow & PayloadRow;

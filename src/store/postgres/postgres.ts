@@ -1,5 +1,6 @@
 import type { Probe } from "../../domain/probe.ts";
 import type { Store } from "../store.ts";
+import type { DriverSettings } from "./driver.ts";
 import { assertSchemaName } from "./schema-name.ts";
 import { PostgresStore } from "./store.ts";
 
@@ -15,6 +16,11 @@ export interface PostgresOptions {
   readonly database?: string;
   /** `true`, or options of `tls.connect` such as `{ ca }`. */
   readonly ssl?: boolean | object;
+  /**
+   * The address of the server itself where `connectionString` is that of a pooler in transaction mode, on
+   * which nobody hears of others' commits. Without it workers find what others owe by polling, within a second.
+   */
+  readonly directConnectionString?: string;
   /** Settings of the session for users' own statements, such as `-c search_path=shop`. Not behind a pooler, which gives sessions away. */
   readonly sessionOptions?: string;
   /** Shown in `pg_stat_activity`. Default `"counterfoil"`. */
@@ -37,36 +43,31 @@ export interface PostgresOptions {
  * The engine for many machines: keeps everything in one schema of a PostgreSQL database, version 14 or
  * newer, beside the application's own tables. Any number of processes may use it at once.
  *
- * @throws TypeError when the schema's name cannot be one.
+ * Without an address it is where PGHOST and the like say, as for `psql`.
+ *
+ * @throws TypeError when the address is empty, or the schema's name cannot be one.
  * @example
  * ```ts no-run
  * const app = defineApp({ store: postgres(process.env.DATABASE_URL), connections: [], effects: [] });
  * ```
  */
 export function postgres(options: string | PostgresOptions = {}): Store {
+  if (options === "") {
+    throw new TypeError("Cannot use PostgreSQL: the connection string is empty; give one such as DATABASE_URL has");
+  }
   const given = typeof options === "string" ? { connectionString: options } : options;
   const { schema = "counterfoil", connectionsMax = 10, connectMs = 5_000, probe } = given;
-  const { statementMs = 10_000, commitMs = 10_000, applicationName = "counterfoil" } = given;
+  const { statementMs = 10_000, commitMs = 10_000, directConnectionString } = given;
   assertSchemaName(schema);
-  const { connectionString, host, port, user, password, database, ssl, sessionOptions } = given;
-  return new PostgresStore({
-    pool: {
-      settings: {
-        connectionString,
-        host,
-        port,
-        user,
-        password,
-        database,
-        ssl,
-        options: sessionOptions,
-        application_name: applicationName,
-      },
-      connectionsMax,
-      connectMs,
-      deadlines: { statementMs, commitMs },
-    },
-    schema,
-    probe,
-  });
+  const settings = settingsOf(given);
+  const direct = directConnectionString && { ...settings, connectionString: directConnectionString };
+  const pool = { settings, connectionsMax, connectMs, deadlines: { statementMs, commitMs } };
+  return new PostgresStore({ pool, schema, probe, ...(direct && { direct }) });
+}
+
+function settingsOf(options: PostgresOptions): DriverSettings {
+  const { connectionString, host, port, user, password, database, ssl, sessionOptions } = options;
+  const { applicationName = "counterfoil" } = options;
+  const session = { options: sessionOptions, application_name: applicationName };
+  return { connectionString, host, port, user, password, database, ssl, ...session };
 }

@@ -161,6 +161,7 @@ const settle = sql(
 
 /** Writes decisions; `false` where someone else decided first. */
 export async function settleReceipts(handle: Handle, settled: readonly SettledReceipt[]): Promise<boolean[]> {
+  if (settled.some(({ dueAt }) => dueAt !== null && dueAt <= handle.stamp.wallMs)) handle.say({ arrived: true });
   const results: boolean[] = [];
   for (const round of rounds(settled, ({ id }) => id)) {
     const rows = await handle.run<{ id: number }>(settle, [
