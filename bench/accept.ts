@@ -1,13 +1,13 @@
 /**
  * How many signed deliveries a second a receiver takes, over HTTP, each durable before its 200.
  *
- * A contender is a script: `node servers/<name>.ts <data folder>`, with STRIPE_SECRET in its
- * environment. It prepares 100,000 orders in the folder, listens on a free loopback port, prints
- * `listening <port>`, and ends when its standard input closes. Every run has a fresh process and
- * a fresh folder.
+ * A contender is a script: `node servers/<name>.ts <place>`, with STRIPE_SECRET in its environment.
+ * The place is a data folder, or the address of a database. It prepares 100,000 orders there, listens
+ * on a free loopback port, prints `listening <port>`, and ends when its standard input closes. Every
+ * run has a fresh process and a fresh place.
  */
 import { startChild } from "./kit/child.ts";
-import { dataFolder } from "./kit/data-folder.ts";
+import { places, type Places, type StoreKind } from "./kit/place.ts";
 import {
   interleaved,
   medianResult,
@@ -22,11 +22,28 @@ import { median } from "./kit/statistics.ts";
 import type { LoadResult } from "./load.ts";
 
 export interface AcceptOptions extends RoundsOptions {
+  readonly store: StoreKind;
   readonly seconds: number;
   readonly connections: number;
 }
 
-export const acceptContenders: readonly string[] = ["counterfoil", "hand-written", "no-store", "no-store-node-http"];
+const common = { "no-store": "servers/no-store.ts", "no-store-node-http": "servers/no-store-node-http.ts" };
+
+/** The script of each contender. */
+const scripts: Readonly<Record<StoreKind, Readonly<Record<string, string>>>> = {
+  sqlite: { counterfoil: "servers/counterfoil.ts", "hand-written": "servers/hand-written.ts", ...common },
+  postgres: {
+    counterfoil: "servers/counterfoil.ts",
+    "hand-written": "servers/postgres/hand-written.ts",
+    "one-statement": "servers/postgres/one-statement.ts",
+    ...common,
+  },
+};
+
+/** The contenders on a store. */
+export function acceptContenders(store: StoreKind): readonly string[] {
+  return Object.keys(scripts[store]);
+}
 
 type Run = BenchResult & LoadResult;
 
@@ -38,20 +55,22 @@ const loadGraceMs = 60_000;
 
 /** Runs all rounds. The text is for people, the report for programs. */
 export async function accept(options: AcceptOptions): Promise<{ readonly report: BenchReport; readonly text: string }> {
-  const all = await interleaved({ ...options, run: (name) => runOnce(name, options) });
+  await using made = await places(options.store);
+  const all = await interleaved({ ...options, run: (name) => runOnce(name, made, options) });
   const results = all.map(medianResult);
   const ratios = {
     overHandWritten: ratio(results, "counterfoil", "hand-written"),
+    ...(options.store === "postgres" && { overOneStatement: ratio(results, "counterfoil", "one-statement") }),
     overNoStore: ratio(results, "counterfoil", "no-store"),
   };
   const rows = all.map((contender) => acceptRow(contender, options.seconds));
-  return { report: { bench: "accept", results, ratios }, text: table([header, ...rows]) };
+  return { report: { bench: "accept", store: options.store, results, ratios }, text: table([header, ...rows]) };
 }
 
-async function runOnce(name: string, options: AcceptOptions): Promise<Run> {
-  using folder = dataFolder();
+async function runOnce(name: string, made: Places, options: AcceptOptions): Promise<Run> {
+  await using place = await made.make();
   const env = { STRIPE_SECRET: secret };
-  const server = startChild(`servers/${name}.ts`, { args: [folder.path], env });
+  const server = startChild(scripts[options.store][name] ?? name, { args: [place.where], env });
   try {
     const [, port] = await server.line(/^listening (\d+)$/, { timeoutMs: startTimeoutMs });
     const windowMs = options.seconds * 1000;

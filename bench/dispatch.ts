@@ -2,12 +2,13 @@
  * How many owed jobs a second a worker carries out when the work itself costs nothing, so that
  * only claiming, recording and settling remain.
  *
- * A contender is a script: `node queues/<name>.ts <data folder> <jobs>`. It stores the jobs, prints
- * `ready`, drains them, prints one line of JSON with perSecond, p50Ms and p99Ms, and ends.
+ * A contender is a script: `node queues/<name>.ts <place> <jobs>`, where the place is a data folder
+ * or the address of a database. It stores the jobs, prints `ready`, drains them, prints one line of
+ * JSON with perSecond, p50Ms and p99Ms, and ends.
  */
 import { startChild } from "./kit/child.ts";
-import { dataFolder } from "./kit/data-folder.ts";
 import type { DrainResult } from "./kit/drain-meter.ts";
+import { places, type Places, type StoreKind } from "./kit/place.ts";
 import {
   interleaved,
   medianResult,
@@ -20,10 +21,38 @@ import {
 } from "./kit/report.ts";
 
 export interface DispatchOptions extends RoundsOptions {
+  readonly store: StoreKind;
   readonly jobs: number;
 }
 
-export const dispatchContenders: readonly string[] = ["counterfoil", "plainjob"];
+/** The script of each contender. */
+const scripts: Readonly<Record<StoreKind, Readonly<Record<string, string>>>> = {
+  sqlite: { counterfoil: "queues/counterfoil.ts", plainjob: "queues/plainjob.ts" },
+  postgres: {
+    counterfoil: "queues/counterfoil.ts",
+    "pg-boss-batched": "queues/postgres/pg-boss.ts",
+    "graphile-worker": "queues/postgres/graphile-worker.ts",
+    "graphile-worker-batched": "queues/postgres/graphile-worker-batched.ts",
+  },
+};
+
+/** Without batches they would take minutes, and end no faster for it: these drain a tenth of the jobs. */
+const unbatched: readonly string[] = ["graphile-worker"];
+
+/** The contenders on a store. */
+export function dispatchContenders(store: StoreKind): readonly string[] {
+  return Object.keys(scripts[store]);
+}
+
+/** What a ratio is called, and whom it is over. */
+const peers: Readonly<Record<StoreKind, Readonly<Record<string, string>>>> = {
+  sqlite: { overPlainjob: "plainjob" },
+  postgres: {
+    overPgBossBatched: "pg-boss-batched",
+    overGraphileWorker: "graphile-worker",
+    overGraphileWorkerBatched: "graphile-worker-batched",
+  },
+};
 
 const preloadTimeoutMs = 120_000;
 const drainTimeoutMs = 300_000;
@@ -32,17 +61,22 @@ const drainTimeoutMs = 300_000;
 export async function dispatch(
   options: DispatchOptions,
 ): Promise<{ readonly report: BenchReport; readonly text: string }> {
-  const all = await interleaved({ ...options, run: (name) => runOnce(name, options.jobs) });
+  const { store } = options;
+  await using made = await places(store);
+  const all = await interleaved({ ...options, run: (name) => runOnce(name, made, options) });
   const results = all.map(medianResult);
-  const ratios = { overPlainjob: ratio(results, "counterfoil", "plainjob") };
+  const ratios = Object.fromEntries(
+    Object.entries(peers[store]).map(([name, peer]) => [name, ratio(results, "counterfoil", peer)]),
+  );
   const header = ["dispatch, no-op work", "per s", "lowest", "highest", "p50 ms", "p99 ms"];
   const text = table([header, ...all.map(dispatchRow)]);
-  return { report: { bench: "dispatch", results, ratios }, text };
+  return { report: { bench: "dispatch", store, results, ratios }, text };
 }
 
-async function runOnce(name: string, jobs: number): Promise<BenchResult> {
-  using folder = dataFolder();
-  const queue = startChild(`queues/${name}.ts`, { args: [folder.path, String(jobs)] });
+async function runOnce(name: string, made: Places, { store, jobs }: DispatchOptions): Promise<BenchResult> {
+  await using place = await made.make();
+  const count = unbatched.includes(name) ? Math.ceil(jobs / 10) : jobs;
+  const queue = startChild(scripts[store][name] ?? name, { args: [place.where, String(count)] });
   try {
     await queue.line(/^ready$/, { timeoutMs: preloadTimeoutMs });
     const [line] = await queue.line(/^\{.*\}$/, { timeoutMs: drainTimeoutMs });

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 function column(sql: string): unknown[] {
-  using database = new DatabaseSync(join(folder.path, "shop.db"));
+  using database = new DatabaseSync(join(folder.path, "bench.db"));
   return database
     .prepare(sql)
     .all()

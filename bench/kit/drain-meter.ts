@@ -56,11 +56,11 @@ export function drainMeter(jobs: number): DrainMeter {
   };
 }
 
-/** What a queue's process is started with: `<data folder> <jobs>`. */
-export function queueArguments(): { readonly folder: string; readonly jobs: number } {
-  const [folder, jobs] = process.argv.slice(2);
-  if (folder === undefined || !(Number(jobs) > 0)) {
-    throw new TypeError("Cannot start: give the data folder and the number of jobs");
+/** What a queue's process is started with: `<place> <jobs>`. */
+export function queueArguments(): { readonly place: string; readonly jobs: number } {
+  const [place, jobs] = process.argv.slice(2);
+  if (place === undefined || !(Number(jobs) > 0)) {
+    throw new TypeError("Cannot start: give the data folder or the database's address, and the number of jobs");
   }
-  return { folder, jobs: Number(jobs) };
+  return { place, jobs: Number(jobs) };
 }

@@ -1,3 +1,4 @@
+import type { StoreKind } from "./place.ts";
 import { quiet } from "./quiet.ts";
 import { median, rounded } from "./statistics.ts";
 
@@ -11,7 +12,8 @@ export interface BenchResult {
 
 /** The object that `--json` prints on the last line. */
 export interface BenchReport {
-  readonly bench: "accept" | "dispatch";
+  readonly bench: "accept" | "dispatch" | "growth";
+  readonly store: StoreKind;
   readonly results: readonly BenchResult[];
   /** Quotients of the medians of `perSecond`; null where a side did not run. */
   readonly ratios: Readonly<Record<string, number | null>>;

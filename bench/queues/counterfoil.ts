@@ -1,16 +1,16 @@
 /**
- * Counterfoil's whole outbox on SQLite with `synchronous = FULL`: the claim and the start of each
+ * Counterfoil's whole outbox, on either store: the claim and the start of each
  * attempt are committed before its call, the end is settled under its fence. Only the call costs
  * nothing: it is answered 200 at once. The effect allows as many calls as the worker may run at all.
  */
-import { join } from "node:path";
 import { defaults, defineApp, effect, type, type TelemetryEvent } from "counterfoil";
-import { sqlite } from "counterfoil/sqlite";
 import type { Call } from "../../src/outbox/attempt.ts";
 import { Worker } from "../../src/worker/worker.ts";
 import { drainMeter, queueArguments } from "../kit/drain-meter.ts";
+import { isAddress, storeAt } from "../kit/place.ts";
+import { run } from "../kit/postgres.ts";
 
-const { folder, jobs } = queueArguments();
+const { place, jobs } = queueArguments();
 const ship = effect("ship/v1", {
   input: type<{ order: string }>(),
   request: ({ input, key }) => ({
@@ -21,7 +21,7 @@ const ship = effect("ship/v1", {
   idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
   concurrency: defaults.callsMax,
 });
-const app = defineApp({ store: sqlite(join(folder, "jobs.db")), connections: [], effects: [ship] });
+const app = defineApp({ store: storeAt(place), connections: [], effects: [ship], migrate: true });
 await app.open();
 for (let from = 0; from < jobs; from += defaults.obligationsPerEvent) {
   await app.transaction({ tenant: "acme" }, async ({ owe }) => {
@@ -30,6 +30,8 @@ for (let from = 0; from < jobs; from += defaults.obligationsPerEvent) {
     }
   });
 }
+
+if (isAddress(place)) await run(place, "VACUUM ANALYZE");
 
 const answer: Awaited<ReturnType<Call>> = {
   kind: "answered",

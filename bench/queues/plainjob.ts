@@ -8,9 +8,9 @@ import { DatabaseSync } from "node:sqlite";
 import { type Connection, defineQueue, defineWorker } from "plainjob";
 import { drainMeter, queueArguments } from "../kit/drain-meter.ts";
 
-const { folder, jobs } = queueArguments();
+const { place, jobs } = queueArguments();
 const logger = { error() {}, warn() {}, info() {}, debug() {} };
-const queue = defineQueue({ connection: connect(join(folder, "jobs.db")), logger });
+const queue = defineQueue({ connection: connect(join(place, "jobs.db")), logger });
 const inputs = Array.from({ length: jobs }, (_, index) => ({ order: `order-${index}` }));
 queue.addMany("ship", inputs);
 

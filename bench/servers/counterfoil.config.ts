@@ -1,10 +1,9 @@
 /** Counterfoil as one would set it up for the same job as `hand-written.ts`, with nothing tuned. */
-import { join } from "node:path";
 import { type App, connect, defineApp, effect, type } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
+import { storeAt } from "../kit/place.ts";
 
-const { BENCH_FOLDER = ".", STRIPE_SECRET } = process.env;
+const { BENCH_PLACE = ".", STRIPE_SECRET } = process.env;
 
 const ship = effect("ship/v1", {
   input: type<{ order: string }>(),
@@ -26,8 +25,9 @@ const paid = stripe.on("payment_intent.succeeded", async ({ event, tx, owe, refu
 });
 
 const app: App = defineApp({
-  store: sqlite(join(BENCH_FOLDER, "shop.db")),
+  store: storeAt(BENCH_PLACE),
   connections: [connect("stripe", { provider: stripe, secrets: [STRIPE_SECRET], tenant: "acme", handlers: [paid] })],
   effects: [ship],
+  migrate: true,
 });
 export default app;

@@ -15,7 +15,7 @@ if (folder === undefined || secret === undefined) {
   throw new TypeError("Cannot start: give the data folder as argument and STRIPE_SECRET");
 }
 
-const database = new DatabaseSync(join(folder, "shop.db"));
+const database = new DatabaseSync(join(folder, "bench.db"));
 database.exec("PRAGMA journal_mode = WAL");
 database.exec("PRAGMA synchronous = FULL");
 database.exec("PRAGMA busy_timeout = 5000");

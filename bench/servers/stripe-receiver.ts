@@ -26,10 +26,10 @@ interface UncheckedEvent {
   readonly data?: { readonly object?: { readonly metadata?: { readonly order?: unknown } } };
 }
 
-/** A Fastify 5 receiver that answers 200 once `apply` has returned, and 500 if it throws. */
+/** A Fastify 5 receiver that answers 200 once `apply` has returned or resolved, and 500 if it throws or rejects. */
 export function stripeReceiver(options: {
   readonly secret: string;
-  readonly apply: (event: PaymentEvent) => void;
+  readonly apply: (event: PaymentEvent, body: Buffer) => void | Promise<void>;
 }): FastifyInstance {
   const server = Fastify({ logger: false, bodyLimit: 1_048_576 });
   server.removeAllContentTypeParsers();
@@ -43,8 +43,8 @@ export function stripeReceiver(options: {
     }
     const event = paymentEvent(body);
     if (event === undefined) return reply.code(400).send({ error: "event cannot be read" });
-    options.apply(event);
-    return reply.send({ received: true });
+    const applied = options.apply(event, body);
+    return applied ? applied.then(() => ({ received: true })) : reply.send({ received: true });
   });
   return server;
 }
