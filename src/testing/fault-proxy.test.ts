@@ -57,6 +57,20 @@ test("passes requests and replies untouched, several on one connection", async (
   expect(provider.counts().effects).toBe(3);
 });
 
+test("gives new connections another target, and leaves open ones where they are", async () => {
+  const [first, second] = [await start(), await start()];
+  const connection = await open(first.proxy.port);
+  await connection.send(request);
+  await connection.read();
+  first.proxy.setTarget(Number(new URL(second.provider.url).port));
+  await connection.send(request);
+  await connection.read();
+  const another = await open(first.proxy.port);
+  await another.send(request);
+  await another.read();
+  expect([first.provider.counts().effects, second.provider.counts().effects]).toEqual([2, 1]);
+});
+
 test("passes a large body both ways, whole and in order", async () => {
   const target = await listen();
   const proxy = await startProxy(target.port);

@@ -55,9 +55,9 @@ export async function startFaultProxy({ targetPort, mode, port = 0 }: FaultProxy
 
 /** A proxy whose mode can change at any time, for connections that are open too. */
 export class FaultProxy implements AsyncDisposable {
-  readonly #targetPort: number;
   readonly #server: Server;
   readonly #pairs: Set<readonly Socket[]> = new Set();
+  #targetPort: number;
   #mode: ProxyMode;
   #changed: PromiseWithResolvers<void> = Promise.withResolvers();
 
@@ -91,6 +91,11 @@ export class FaultProxy implements AsyncDisposable {
     this.#mode = mode;
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
+  }
+
+  /** Sends new connections to this port, as an address does that moves to another machine. Open ones stay where they are. */
+  setTarget(port: number): void {
+    this.#targetPort = port;
   }
 
   /** Resets every open connection on both sides, also idle ones. */

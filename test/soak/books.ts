@@ -98,14 +98,15 @@ export class Ledger {
     return new Set(rows.map(({ connection, event_id: id }) => `${String(connection)}/${String(id)}`));
   }
 
-  /** What is still to be done: obligations that are not done, and events whose order is there by now. */
-  async open(): Promise<number> {
-    const [row] = await this.#books.run(`
-      SELECT (SELECT count(*) FROM ${this.#ours("obligations")} WHERE state IS NULL OR state <> 'done')
-        + (SELECT count(*) FROM ${this.#ours("receipts")} WHERE outcome IN ('held', 'queued'))
-        + (SELECT count(*) FROM ${this.#ours("receipts")} AS r WHERE r.outcome = 'parked' AND EXISTS (
-            SELECT 1 FROM orders AS o WHERE o.tenant = r.tenant AND o.id = r.waits_id)) AS n`);
-    return Number(row?.["n"]);
+  /** What is still to be done: obligations that are not done, and events that are open although their order is there. */
+  async open(): Promise<readonly string[]> {
+    const rows = await this.#books.run(`
+      SELECT tenant || '/' || operation_key AS name FROM ${this.#ours("obligations")} WHERE state IS NULL OR state <> 'done'
+      UNION ALL
+      SELECT connection || '/' || event_id || ' ' || outcome FROM ${this.#ours("receipts")} AS r
+      WHERE outcome IN ('held', 'queued') OR (outcome = 'parked' AND EXISTS (
+        SELECT 1 FROM orders AS o WHERE o.tenant = r.tenant AND o.id = r.waits_id))`);
+    return rows.map(({ name }) => String(name));
   }
 
   /**

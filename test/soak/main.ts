@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { sqliteDatabase } from "../support/sqlite-database.ts";
 import { onPostgres } from "./on-postgres.ts";
+import { report } from "./report.ts";
 import { soak } from "./soak.ts";
 
 const usage = `Usage: npm run -s soak -- [options]
@@ -33,7 +34,7 @@ if (values.help || (values.store !== "postgres" && values.store !== "sqlite")) {
 await using stack = new AsyncDisposableStack();
 const say = (line: string): void => console.error(line);
 say(`soak on ${values.store}, seed ${values.seed}`);
-const report = await soak({
+const done = await soak({
   ...(values.store === "postgres" ? await onPostgres(stack) : { books: stack.use(await sqliteDatabase({})) }),
   receivers: Number(values.receivers),
   workers: Number(values.workers),
@@ -43,8 +44,4 @@ const report = await soak({
   drainMs: 600_000,
   onProgress: say,
 });
-const { problems, ...figures } = report;
-console.log(JSON.stringify(figures, null, 2));
-for (const problem of problems) console.log(problem);
-console.log(problems.length === 0 ? "PASS" : `FAIL: ${problems.length} problems, seed ${values.seed}`);
-process.exitCode = problems.length === 0 ? 0 : 1;
+process.exit(report(done, values.seed));

@@ -31,6 +31,8 @@ export interface SendersOptions {
 export class Senders {
   /** Deliveries that were answered with 2xx. */
   acknowledged = 0;
+  /** The longest time without any. */
+  silenceMs = 0;
   /** Of these, those that were the first of their event. */
   readonly first: Map<string, number> = new Map();
   /** Events with a 2xx, by `nameOf`. */
@@ -45,6 +47,7 @@ export class Senders {
   readonly #agent: Agent;
   #next = 0;
   #done = 0;
+  #heardAtMs = performance.now();
 
   constructor(options: SendersOptions) {
     this.#options = options;
@@ -84,6 +87,9 @@ export class Senders {
       this.problems.push(`${name} was answered ${status} ${text}`);
       return;
     }
+    const now = performance.now();
+    this.silenceMs = Math.max(this.silenceMs, Math.round(now - this.#heardAtMs));
+    this.#heardAtMs = now;
     this.acknowledged += 1;
     this.known.add(name);
     if (mismatch) this.mismatched.add(name);

@@ -28,8 +28,6 @@ export interface SoakOptions {
   readonly serverLog?: () => string;
   /** Called once, in the middle of the deliveries. */
   readonly midway?: () => Promise<unknown>;
-  /** Where the processes find the database, if it is not where the books are. */
-  readonly address?: string;
   readonly onProgress?: (line: string) => void;
   /** How long what is owed may take when all is delivered. */
   readonly drainMs?: number;
@@ -44,6 +42,8 @@ export interface SoakReport extends Verified {
   readonly states: Readonly<Record<string, number>>;
   readonly requests: number;
   readonly seconds: number;
+  /** The longest time in which no delivery was acknowledged. */
+  readonly silenceMs: number;
 }
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
@@ -63,16 +63,15 @@ class Soak implements AsyncDisposable {
   #incident: Promise<unknown> = Promise.resolve();
 
   static async start(options: SoakOptions): Promise<Soak> {
-    const { books, address = books.address } = options;
     const providers = [await startFakeProvider(), await startFakeProvider({ contract: "ignores" })];
     const environment = {
-      SOAK_DATABASE: address,
+      SOAK_DATABASE: options.books.address,
       SOAK_SECRET: secret,
       SOAK_CARRIER: providers[0]?.url ?? "",
       SOAK_COURIER: providers[1]?.url ?? "",
     };
     await runCommand(environment, "migrate");
-    await new Ledger(books).createTables();
+    await new Ledger(options.books).createTables();
     return new Soak(options, { providers, environment });
   }
 
@@ -117,11 +116,11 @@ class Soak implements AsyncDisposable {
     await this.#drained();
     const verified = await verify({ ledger: this.#ledger, deliveries, senders, providers: this.#providers });
     const problems = [...verified.problems, ...this.#torn, ...(await this.#stop())];
-    const { acknowledged, retried } = senders;
+    const { acknowledged, retried, silenceMs } = senders;
     const requests = this.#providers.reduce((sum, provider) => sum + provider.counts().requests, 0);
     const states = countStates(this.#options.serverLog?.() ?? "");
     const incidents = this.#chaos.counts;
-    return { ...verified, problems, acknowledged, retried, incidents, states, requests, seconds };
+    return { ...verified, problems, acknowledged, retried, incidents, states, requests, seconds, silenceMs };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -159,9 +158,23 @@ class Soak implements AsyncDisposable {
     }
   }
 
+  /** Resolves once nothing is to be done any more. */
   async #drained(): Promise<void> {
     const { drainMs = 120_000 } = this.#options;
-    await eventually(async () => (await this.#ledger.open()) === 0, { withinMs: drainMs, what: "the end of all work" });
+    let open: readonly string[] = [];
+    const isDone = async (): Promise<boolean> => {
+      open = await this.#ledger.open();
+      return open.length === 0;
+    };
+    try {
+      await eventually(isDone, { withinMs: drainMs });
+    } catch (cause) {
+      const logs = this.#members.map(
+        ({ role, pid, log, failure }) => failure ?? `${role} ${pid}: ${log.slice(-1_000)}`,
+      );
+      const left = `${open.length} things are not done, such as ${open.slice(0, 5).join(", ")}`;
+      throw new Error([`Cannot go on: after ${drainMs} ms ${left}`, ...logs].join("\n"), { cause });
+    }
   }
 
   async #stop(): Promise<readonly string[]> {
