@@ -74,17 +74,20 @@ export interface PostgresBundle extends Bundle {
   readonly url: string;
 }
 
+/** The address at which the stores reach a database, from the server's own. */
+type Through = (url: string) => string;
+
 /** Two open handles on one database of their own, and the clock that both show. */
 export async function postgresBundle(
   overrides: Partial<StoreOptions> = {},
-  given?: PostgresServer,
+  { server: given, through = (url) => url }: { readonly server?: PostgresServer; readonly through?: Through } = {},
 ): Promise<PostgresBundle> {
   const server = given ?? (await postgresServer());
   const stack = new AsyncDisposableStack();
   const database = stack.use(await borrowedDatabase(server));
   const clock = new VirtualClock();
   const handle = (url: string): PostgresStore => {
-    const store = storeAt(url, { clock: () => clock.wallMs(), ...overrides });
+    const store = storeAt(through(url), { clock: () => clock.wallMs(), ...overrides });
     stack.defer(() => store.close());
     return store;
   };
