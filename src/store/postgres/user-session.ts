@@ -35,6 +35,8 @@ export class UserSession implements Line {
   #lost: CounterfoilError | undefined;
   #setsPatience = false;
   #isBegun = false;
+  /** Whether the connection is gone: whatever is sent then, some tools never answer. */
+  #isGone = false;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(transaction: UserTransaction, options: UserSessionOptions) {
@@ -76,7 +78,7 @@ export class UserSession implements Line {
   /** Gives the transaction back as it was, as far as it is still there. */
   async rollBack(): Promise<void> {
     await this.idle();
-    if (!this.#isBegun) return;
+    if (!this.#isBegun || this.#isGone) return;
     this.#lost = undefined;
     const undo = "ROLLBACK TO SAVEPOINT counterfoil; RELEASE SAVEPOINT counterfoil";
     await this.send({ text: undo }, "rollback").catch(() => undefined);
@@ -131,8 +133,8 @@ export class UserSession implements Line {
 
   #coded(error: unknown, doing: Doing): unknown {
     const state = this.#transaction.sqlState?.(error) ?? sqlStateOf(error);
-    const isGone = doing === "begin" ? state === undefined : error instanceof CounterfoilError;
-    if (isGone || (state !== undefined && closedStates.includes(state))) {
+    const isClosed = doing === "begin" ? state === undefined : error instanceof CounterfoilError;
+    if (isClosed || (state !== undefined && closedStates.includes(state))) {
       return (this.#lost = this.#isBegun ? endedError(error) : notOpenError(error));
     }
     // Nothing of a statement of the engine's own depends on what the tool thinks of it.
@@ -141,7 +143,10 @@ export class UserSession implements Line {
     if (code === undefined) return error;
     const what = state === undefined ? "the connection was lost" : `PostgreSQL says ${state}`;
     const told = coded(code, { doing: doing === "begin" ? "statement" : doing, what, cause: error });
-    if (state === undefined || /^(?:08|57P)/.test(state)) this.#lost = told;
+    if (state === undefined || /^(?:08|57P)/.test(state)) {
+      this.#isGone = true;
+      this.#lost = told;
+    }
     return told;
   }
 }

@@ -103,7 +103,9 @@ async function openKysely(url: string): Promise<OpenTool> {
 }
 
 async function openKnex(url: string): Promise<OpenTool> {
-  const knex = createKnex({ client: "pg", connection: url });
+  // Else it tells of each connection that a test ends.
+  const log = { error: () => undefined, warn: () => undefined };
+  const knex = createKnex({ client: "pg", connection: url, log });
   return { transact: (body) => knex.transaction((trx) => body(fromKnex(trx))), close: () => knex.destroy() };
 }
 
