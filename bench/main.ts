@@ -1,19 +1,22 @@
 /**
- * `node bench/main.ts <accept|dispatch> [--store sqlite|postgres] [--json] [--rounds N] [--seconds S]`
+ * `node bench/main.ts <accept|dispatch|growth> [--store sqlite|postgres] [--json] [--rounds N] [--seconds S]`
  *
  * Progress goes to standard error; the table, or with `--json` one object, to standard output.
  */
 import { parseArgs } from "node:util";
 import { accept, acceptContenders } from "./accept.ts";
 import { dispatch, dispatchContenders } from "./dispatch.ts";
+import { growth, growthContenders } from "./growth.ts";
 import { machineLine } from "./kit/machine.ts";
 import { storeKinds, type StoreKind } from "./kit/place.ts";
+import type { BenchReport } from "./kit/report.ts";
 
-const usage = `Usage: node bench/main.ts <accept|dispatch> [options]
+const usage = `Usage: node bench/main.ts <accept|dispatch|growth> [options]
 
-  --store S        sqlite or postgres (default sqlite)
-  --rounds N       runs of each contender, interleaved; medians are shown (default 5)
-  --seconds S      length of a measured run (default 4); dispatch drains 5,000 jobs for each second
+  --store S        sqlite or postgres (default sqlite); growth is on postgres only
+  --rounds N       runs of each contender, interleaved; medians are shown (default 5, growth 3)
+  --seconds S      length of a measured run (default 4, growth 10); dispatch drains 5,000 jobs for each second
+  --history N      finished obligations in the tables, growth only (default 200000)
   --connections N  clients at the same time, accept only (default 64)
   --only a,b       some of the contenders
   --wait S         wait before each run, at most so long, for the machine to be idle (default 0)
@@ -26,8 +29,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     store: { type: "string", default: "sqlite" },
-    rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "4" },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+    history: { type: "string", default: "200000" },
     connections: { type: "string", default: "64" },
     wait: { type: "string", default: "0" },
     only: { type: "string" },
@@ -36,37 +40,46 @@ const { values, positionals } = parseArgs({
   },
 });
 const [bench] = positionals;
-if (values.help || (bench !== "accept" && bench !== "dispatch")) {
+const isKnown = bench === "accept" || bench === "dispatch" || bench === "growth";
+if (values.help || !isKnown) {
   process.stdout.write(usage);
   process.exit(values.help ? 0 : 2);
 }
 
 const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
-const seconds = positive("seconds");
 const store = storeKind(values.store);
-onProgress(machineLine());
-const rounds = { rounds: positive("rounds"), waitSeconds: Number(values.wait), onProgress };
-const { report, text } =
-  bench === "accept"
-    ? await accept({
-        ...rounds,
-        store,
-        seconds,
-        connections: positive("connections"),
-        contenders: chosen(acceptContenders(store)),
-      })
-    : await dispatch({
-        ...rounds,
-        store,
-        jobs: Math.ceil(seconds * dispatchJobsPerSecond),
-        contenders: chosen(dispatchContenders(store)),
-      });
+const seconds = positive("seconds", bench === "growth" ? 10 : 4);
+const rounds = {
+  rounds: whole("rounds", bench === "growth" ? 3 : 5),
+  waitSeconds: Number(values.wait),
+  onProgress,
+};
+const { report, text } = await measure(bench);
 const ratios = Object.entries(report.ratios).map(([name, value]) => `${name} ${value ?? "-"}`);
 process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${text}\n${ratios.join(", ")}\n`);
 
-function positive(name: "rounds" | "seconds" | "connections"): number {
-  const value = Number(values[name]);
-  if (value > 0 && (name === "seconds" || Number.isInteger(value))) return value;
+function measure(name: BenchReport["bench"]): ReturnType<typeof accept> {
+  onProgress(machineLine());
+  if (name === "accept") {
+    const connections = whole("connections");
+    return accept({ ...rounds, store, seconds, connections, contenders: chosen(acceptContenders(store)) });
+  }
+  if (name === "dispatch") {
+    const jobs = Math.ceil(seconds * dispatchJobsPerSecond);
+    return dispatch({ ...rounds, store, jobs, contenders: chosen(dispatchContenders(store)) });
+  }
+  return growth({ ...rounds, seconds, history: whole("history"), contenders: chosen(growthContenders) });
+}
+
+function whole(name: "rounds" | "connections" | "history", otherwise?: number): number {
+  const value = positive(name, otherwise);
+  if (Number.isInteger(value)) return value;
+  throw new RangeError(`Cannot run: --${name} is "${values[name]}", give a whole number`);
+}
+
+function positive(name: "rounds" | "seconds" | "connections" | "history", otherwise?: number): number {
+  const value = Number(values[name] ?? otherwise);
+  if (value > 0) return value;
   throw new RangeError(`Cannot run: --${name} is "${values[name]}", give a number above zero`);
 }
 
