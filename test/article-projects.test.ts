@@ -5,6 +5,8 @@
 import { signDelivery } from "counterfoil/providers";
 import { expect, test } from "vitest";
 import { createTables, projectsApp, tracker } from "../examples/projects/counterfoil.config.ts";
+import { dialect } from "./support/dialect.ts";
+import { ours, storeAt } from "./support/engine.ts";
 import { openApp, rows, temporaryDatabase } from "./support/order-app.ts";
 
 const secrets = { "tracker-team-a": "secret-of-team-a", "tracker-team-b": "secret-of-team-b" };
@@ -20,7 +22,7 @@ interface ProjectEvent {
 test("duplicate, stale, isolated and failed deliveries", async () => {
   await using stack = new AsyncDisposableStack();
   const { address } = stack.use(await temporaryDatabase());
-  const { app } = stack.use(await openApp(projectsApp(address, secrets)));
+  const { app } = stack.use(await openApp(projectsApp(storeAt(address), secrets)));
   await createTables(app);
   const apply = ({ connection, id, project, version, status }: ProjectEvent) =>
     app.receive(
@@ -43,14 +45,14 @@ test("duplicate, stale, isolated and failed deliveries", async () => {
   expect(await apply({ ...e, connection: "tracker-team-b" })).toMatchObject({ outcome: "applied", duplicate: false });
 
   // The article's invalid status fails in the database; here the schema finds it first, and the event is kept for the operator.
-  await rows(app, "CREATE TRIGGER broken BEFORE UPDATE ON projects BEGIN SELECT RAISE(ABORT, 'injected'); END");
+  for (const statement of dialect.raising({ table: "projects", before: "UPDATE" })) await rows(app, statement);
   await expect(apply({ ...e, id: "e3", version: 3, status: "active" })).rejects.toMatchObject({
     code: "HANDLER_FAILED",
   });
-  expect(await rows(app, "SELECT count(*) AS n FROM counterfoil_receipts WHERE event_id = 'e3'")).toMatchObject([
+  expect(await rows(app, `SELECT count(*) AS n FROM ${ours("receipts")} WHERE event_id = 'e3'`)).toMatchObject([
     { n: 0 },
   ]);
-  await rows(app, "DROP TRIGGER broken");
+  await rows(app, dialect.mend("projects"));
   expect(await apply({ ...e, id: "e3", version: 3, status: "active" })).toMatchObject({ outcome: "applied" });
   expect(await statuses()).toEqual(["active", "done"]);
 });
@@ -58,7 +60,7 @@ test("duplicate, stale, isolated and failed deliveries", async () => {
 test("a state that does not fit is quarantined with its bytes, and nothing is applied", async () => {
   await using stack = new AsyncDisposableStack();
   const { address } = stack.use(await temporaryDatabase());
-  const { app } = stack.use(await openApp(projectsApp(address, secrets)));
+  const { app } = stack.use(await openApp(projectsApp(storeAt(address), secrets)));
   await createTables(app);
   const delivery = signDelivery(tracker.rules, secrets["tracker-team-a"], {
     body: Buffer.from(

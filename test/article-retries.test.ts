@@ -6,6 +6,7 @@ import { startFakeProvider } from "counterfoil/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../src/testing/eventually.ts";
 import { startProcess } from "../src/testing/processes.ts";
+import { ours } from "./support/engine.ts";
 import { openApp, orderApp, payment, placeOrders, rows, temporaryDatabase } from "./support/order-app.ts";
 
 const scopes: AsyncDisposableStack[] = [];
@@ -99,7 +100,7 @@ describe("one payment, one order, one shipment", () => {
     const { app } = stack.use(await openApp(orderApp(address)));
     await placeOrders(app, "order-1");
     await app.receive("stripe", payment("evt-17"));
-    await rows(app, "DELETE FROM counterfoil_receipts");
+    await rows(app, `DELETE FROM ${ours("receipts")}`);
     expect(await app.receive("stripe", payment("evt-17"))).toMatchObject({ outcome: "refused", duplicate: false });
     expect(await counts(app)).toEqual({ receipts: 1, obligations: 1, status: "paid" });
   });

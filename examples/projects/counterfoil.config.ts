@@ -2,9 +2,8 @@
  * Projects mirrored from a tracker: each event holds a project's whole state at an integer revision.
  * Older revisions never overwrite newer ones, whatever order they come in.
  */
-import { type App, connect, defineApp, resource } from "counterfoil";
+import { type App, connect, defineApp, resource, type Store } from "counterfoil";
 import { generic } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import * as v from "valibot";
 
 const projectState = v.object({ status: v.picklist(["active", "done"]), name: v.optional(v.string()) });
@@ -43,9 +42,9 @@ const deleted = tracker.on("project.deleted", async ({ event, snapshot }) => {
 });
 
 /** One connection per customer's tracker: their projects and events may share ids and never meet. */
-export function projectsApp(database: string, secrets: Readonly<Record<string, string>>): App {
+export function projectsApp(store: Store, secrets: Readonly<Record<string, string>>): App {
   return defineApp({
-    store: sqlite(database),
+    store,
     connections: Object.entries(secrets).map(([team, secret]) =>
       connect(team, { provider: tracker, secrets: [secret], tenant: team, handlers: [updated, deleted] }),
     ),

@@ -3,6 +3,7 @@ import { type App, connect } from "counterfoil";
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { caseSecret, type CaseServer, sender, signedEvent, startCase } from "../support/case-server.ts";
+import { dialect } from "../support/dialect.ts";
 
 interface Child {
   readonly parent: string;
@@ -34,6 +35,8 @@ async function family(): Promise<CaseServer & { readonly clock: VirtualClock }> 
       }),
     ],
     tables: ["CREATE TABLE parents (id TEXT PRIMARY KEY)", "CREATE TABLE children (parent TEXT, n INTEGER)"],
+    // A slow machine is not what is tested.
+    limits: { queueMs: 60_000 },
     clock,
   });
   return { ...server, clock };
@@ -49,7 +52,9 @@ const create = (app: App, id: string): Promise<void> =>
   });
 
 async function children({ rows }: CaseServer, of: string): Promise<readonly number[]> {
-  return (await rows(`SELECT n FROM children WHERE parent = '${of}' ORDER BY rowid`)).map((row) => (row as Child).n);
+  return (await rows(`SELECT n FROM children WHERE parent = '${of}' ORDER BY ${dialect.insertionOrder}`)).map(
+    (row) => (row as Child).n,
+  );
 }
 
 test("a child waits for its parent, two hours if need be, and is applied once, copies included", async () => {

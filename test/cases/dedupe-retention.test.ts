@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { caseSecret, type CaseServer, sender, signedEvent, startCase } from "../support/case-server.ts";
+import { ours } from "../support/engine.ts";
 
 const day = 24 * 3_600_000;
 
@@ -35,7 +36,7 @@ async function shop() {
 }
 
 const kept = async ({ rows }: CaseServer) =>
-  (await rows("SELECT count(*) AS n FROM counterfoil_payloads"))[0] as { readonly n: number };
+  (await rows(`SELECT count(*) AS n FROM ${ours("payloads")}`))[0] as { readonly n: number };
 
 test("an event that comes again after 8, 31 and 400 days is a duplicate, although its bytes are long gone", async () => {
   const { clock, server, post } = await shop();

@@ -3,6 +3,7 @@ import { type App, connect, defineApp, effect, type TelemetryEvent, type } from 
 import { stripe } from "counterfoil/providers";
 import { expect, onTestFinished, test } from "vitest";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { dialect } from "../support/dialect.ts";
 import { storeAt } from "../support/engine.ts";
 import { payment, rows, secret } from "../support/order-app.ts";
 import { ownDatabase } from "../support/own-database.ts";
@@ -36,7 +37,7 @@ async function openShop(): Promise<Shop> {
     if (!shop.failing) return;
     if (ending === "throws") throw new Error("after all is written");
     if (ending === "refuses") return refuse("on second thoughts");
-    // The first ends the whole transaction from within, the second makes its COMMIT fail.
+    // The first ends the whole transaction from within, where an engine lets it; the second makes its COMMIT fail.
     if (ending === "trips a trigger") await tx.sql`UPDATE orders SET status = 'tripped' WHERE id = ${order}`;
     if (ending === "breaks the commit") await tx.sql`INSERT INTO lines (order_id) VALUES ('nobody')`;
   });
@@ -52,10 +53,9 @@ async function openShop(): Promise<Shop> {
   await app.transaction({ tenant: "tenant-a" }, async ({ tx }) => {
     await tx.sql`CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT NOT NULL)`;
     await tx.sql`CREATE TABLE lines (order_id TEXT REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED)`;
-    await tx.sql`
-      CREATE TRIGGER trip BEFORE UPDATE ON orders WHEN NEW.status = 'tripped'
-      BEGIN SELECT RAISE(ROLLBACK, 'tripped'); END`;
   });
+  const tripping = { table: "orders", before: "UPDATE", when: "NEW.status = 'tripped'", ends: "transaction" } as const;
+  for (const statement of dialect.raising(tripping)) await rows(app, statement);
   return shop;
 }
 

@@ -14,10 +14,11 @@ const tell = effect("tell/v1", {
 });
 
 const changed = sender.on("changed", async ({ event, tx, owe }) => {
+  // As JSON, since PostgreSQL's text has no NUL.
   const { note = null } = (event.data ?? {}) as { readonly note?: string };
   const resource = event.exactText(["data", "resource"]) ?? "none";
   await tx.sql`
-    INSERT INTO notes (resource, note, amount) VALUES (${resource}, ${note}, ${event.exactText(["data", "amount"]) ?? null})`;
+    INSERT INTO notes (resource, note, amount) VALUES (${resource}, ${note && JSON.stringify(note)}, ${event.exactText(["data", "amount"]) ?? null})`;
   await owe(tell, { key: [resource], input: { id: resource } });
 });
 
@@ -90,9 +91,9 @@ test("an escaped NUL is data like any other: in a value, in a key, or as text ab
   ];
   await takesAndKeeps(server, deliveries, "applied");
   expect(await server.rows("SELECT note FROM notes ORDER BY resource")).toEqual([
-    { note: "a\0b" },
-    { note: "x" },
-    { note: String.raw`\u0000` },
+    { note: String.raw`"a\u0000b"` },
+    { note: '"x"' },
+    { note: String.raw`"\\u0000"` },
   ]);
 });
 
@@ -105,7 +106,7 @@ test("keys that name inherited things change no prototype, are found by nobody, 
     "applied",
   );
   expect(({} as Readonly<Record<string, unknown>>)["polluted"]).toBeUndefined();
-  expect(await server.rows("SELECT resource, note FROM notes")).toEqual([{ resource: "none", note: "n" }]);
+  expect(await server.rows("SELECT resource, note FROM notes")).toEqual([{ resource: "none", note: '"n"' }]);
   // An id, a type or an account is never found on a prototype.
   expect(await server.post(signedBytes('{"__proto__":{"id":"2"},"type":"changed"}'))).toMatchObject({ status: 400 });
 });

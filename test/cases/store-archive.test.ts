@@ -30,7 +30,7 @@ test("two hundred payloads come back from a copy of the database byte for byte, 
   const random = seededRandom(seed);
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(database.address)));
+  const { app } = stack.use(await openApp(orderApp(database.address, { limits: { queueMs: 60_000 } })));
   await placeOrders(app, "order-1");
   const sent = new Map<string, string>();
   const deliveries = Array.from({ length: 200 }, (_, n) => {

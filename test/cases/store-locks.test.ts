@@ -3,23 +3,28 @@ import { expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { startProcess } from "../../src/testing/processes.ts";
+import { engine } from "../support/engine.ts";
 import { openApp, orderApp, payment, placeOrders, rows, temporaryDatabase } from "../support/order-app.ts";
 import { deliver } from "./deliver.ts";
 
-test("two processes that read and then write, eight at a time each, never meet a busy database", async () => {
-  await using stack = new AsyncDisposableStack();
-  const { address } = stack.use(await temporaryDatabase());
-  const { app } = stack.use(await openApp(orderApp(address)));
-  await app.transaction({ tenant: "tenant-a" }, async ({ tx }) => {
-    await tx.sql`CREATE TABLE tally (n INTEGER PRIMARY KEY, writer TEXT NOT NULL)`;
-  });
-  const file = new URL("./children/tally.ts", import.meta.url);
-  const processes = [1, 2].map(() => stack.use(startProcess(file, { arguments: [address] })));
-  expect(await Promise.all(processes.map((each) => each.ask("count", 25)))).toEqual([[], []]);
-  expect(await rows(app, "SELECT count(*) AS n, max(n) AS last, count(DISTINCT writer) AS writers FROM tally")).toEqual(
-    [{ n: 400, last: 400, writers: 16 }],
-  );
-});
+// Read, then write is what READ COMMITTED does not guard: a handler there writes under a predicate.
+test.runIf(engine === "sqlite")(
+  "two processes that read and then write, eight at a time each, never meet a busy database",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { address } = stack.use(await temporaryDatabase());
+    const { app } = stack.use(await openApp(orderApp(address)));
+    await app.transaction({ tenant: "tenant-a" }, async ({ tx }) => {
+      await tx.sql`CREATE TABLE tally (n INTEGER PRIMARY KEY, writer TEXT NOT NULL)`;
+    });
+    const file = new URL("./children/tally.ts", import.meta.url);
+    const processes = [1, 2].map(() => stack.use(startProcess(file, { arguments: [address] })));
+    expect(await Promise.all(processes.map((each) => each.ask("count", 25)))).toEqual([[], []]);
+    expect(
+      await rows(app, "SELECT count(*) AS n, max(n) AS last, count(DISTINCT writer) AS writers FROM tally"),
+    ).toEqual([{ n: 400, last: 400, writers: 16 }]);
+  },
+);
 
 test("a database that stays locked is answered 503 with Retry-After, and nothing is kept", async () => {
   await using stack = new AsyncDisposableStack();
@@ -50,7 +55,8 @@ test("no transaction is open while calls are out: others write, receive, and cut
   await eventually(() => carrier.held === 10);
 
   await database.run("UPDATE orders SET tracking = 'none' WHERE id = 'order-19'");
-  expect(await database.isIdle()).toBe(true);
+  // Between two looks for work at the latest.
+  await eventually(() => database.isIdle());
   for (const order of orders.slice(10)) {
     expect(await deliver(app, payment(`evt-${order}`, order))).toMatchObject({ status: 200 });
   }

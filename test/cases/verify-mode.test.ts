@@ -4,6 +4,7 @@ import { stripe } from "counterfoil/providers";
 import { expect, test } from "vitest";
 import { sampleDelivery } from "../../src/providers/sample-delivery.ts";
 import { caseSecret, startCase } from "../support/case-server.ts";
+import { dialect } from "../support/dialect.ts";
 
 const seen = stripe.on("payment_intent.succeeded", async ({ event, tx }) => {
   await tx.sql`INSERT INTO seen VALUES (${event.connection}, ${event.id})`;
@@ -34,7 +35,7 @@ test("an event of the other mode is acknowledged and ignored; one that does not 
       expect(await send(connection, id, mode)).toMatchObject({ status: untold ? 202 : 200, event: id });
     }
   }
-  expect(await server.rows("SELECT connection, event FROM seen ORDER BY rowid")).toEqual([
+  expect(await server.rows(`SELECT connection, event FROM seen ORDER BY ${dialect.insertionOrder}`)).toEqual([
     { connection: "live", event: "evt-live" },
     { connection: "test", event: "evt-test" },
     { connection: "any", event: "evt-live" },

@@ -10,6 +10,8 @@ import { Inbox } from "../../src/inbox/inbox.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { headersFromFetch } from "../../src/verify/delivery-headers.ts";
 import { caseSecret, type CaseServer, sender, signedEvent, startCase } from "../support/case-server.ts";
+import { dialect } from "../support/dialect.ts";
+import { engine } from "../support/engine.ts";
 
 const tell = effect("tell/v1", {
   input: type<{ id: string; n: number }>(),
@@ -52,6 +54,11 @@ const kinds = {
 
 type Kind = keyof typeof kinds;
 const names = Object.keys(kinds) as readonly Kind[];
+/** What costs a group its transaction: on PostgreSQL a statement that fails undoes no more than its own member. */
+const breakers: readonly Kind[] =
+  engine === "sqlite" ? ["ends the transaction", "swallows the end", "breaks the commit"] : ["breaks the commit"];
+/** Where a handler that hangs is found by a time limit, it would take the time of every company that it is in. */
+const companions = engine === "sqlite" ? names : names.filter((kind) => kind !== "hangs");
 
 const handlers = names.map((name) =>
   sender.on(name, async (context) => {
@@ -95,7 +102,7 @@ async function groups(failing: "hold" | "refuse" = "hold", clock?: VirtualClock)
     tables: [
       "CREATE TABLE notes (id TEXT PRIMARY KEY)",
       "CREATE TABLE tripwire (n INTEGER)",
-      "CREATE TRIGGER trip BEFORE INSERT ON tripwire BEGIN SELECT RAISE(ROLLBACK, 'tripped'); END",
+      ...dialect.raising({ table: "tripwire", before: "INSERT", ends: "transaction" }),
       "CREATE TABLE lines (parent TEXT REFERENCES notes (id) DEFERRABLE INITIALLY DEFERRED)",
     ],
     // By the machine's own clock a slow one would close groups early; only a test's clock may.
@@ -143,7 +150,7 @@ describe("each member of a group keeps its own fate", () => {
     let run = 0;
     const applied: string[] = [];
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...names), { minLength: 2, maxLength: 7 }), async (company) => {
+      fc.asyncProperty(fc.array(fc.constantFrom(...companions), { minLength: 2, maxLength: 7 }), async (company) => {
         run += 1;
         const ids = company.map((_, n) => `evt-${String(run).padStart(3, "0")}-${n}`);
         const fates = await server.turn(...company.map((kind, n) => member(ids[n]!, kind)));
@@ -179,27 +186,23 @@ describe("each member of a group keeps its own fate", () => {
 describe("a group", () => {
   test("shares one commit, and members that only fail alone do not cost it", async () => {
     const server = await groups();
-    const mild = names.filter(
-      (kind) => !["ends the transaction", "swallows the end", "breaks the commit"].includes(kind),
-    );
+    const mild = companions.filter((kind) => !breakers.includes(kind));
     await server.turn(...mild.map((kind) => member(kind, kind)));
     expect(sizes(server.events)).toEqual([`committed ${mild.length}`]);
-    expect(runs).toEqual(mild);
+    // One that waits looks a second time where others may commit meanwhile, under a lock that keeps them from it.
+    expect([...new Set(runs)]).toEqual(mild);
   });
 
-  test.each(["ends the transaction", "swallows the end", "breaks the commit"] as const)(
-    "of which one %s is run again, each member alone",
-    async (breaker) => {
-      const server = await groups();
-      const fates = await server.turn(member("a", "applies"), member("b", breaker), member("c", "applies"));
-      expect(fates).toEqual(["applied", "held", "applied"]);
-      expect(sizes(server.events)).toEqual(["split 3", "committed 1", "committed 1"]);
-      expect(runs.filter((id) => id === "a")).toEqual(["a", "a"]);
-      expect(await notes(server)).toEqual(["a", "c"]);
-      const [held] = await server.app.operator({ who: "test" }).receipts({ outcome: "held" });
-      expect(held?.reason).toMatch(/^HANDLER_FAILED: /);
-    },
-  );
+  test.each(breakers)("of which one %s is run again, each member alone", async (breaker) => {
+    const server = await groups();
+    const fates = await server.turn(member("a", "applies"), member("b", breaker), member("c", "applies"));
+    expect(fates).toEqual(["applied", "held", "applied"]);
+    expect(sizes(server.events)).toEqual(["split 3", "committed 1", "committed 1"]);
+    expect(runs.filter((id) => id === "a")).toEqual(["a", "a"]);
+    expect(await notes(server)).toEqual(["a", "c"]);
+    const [held] = await server.app.operator({ who: "test" }).receipts({ outcome: "held" });
+    expect(held?.reason).toMatch(/^HANDLER_FAILED: /);
+  });
 
   test("closes when its handlers have run long enough, and the rest goes into the next", async () => {
     const clock = new VirtualClock({ wallMs: Date.now() });

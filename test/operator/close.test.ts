@@ -87,11 +87,11 @@ test("cancel gives up with a reason, once, and nothing more is sent", async () =
     reason: "cancelled by an operator: the order was withdrawn",
   });
   for (const act of [
-    operator.retry(target),
-    operator.lookup(target),
-    operator.renewKey({ ...target, confirm: true }),
+    () => operator.retry(target),
+    () => operator.lookup(target),
+    () => operator.renewKey({ ...target, confirm: true }),
   ]) {
-    await expect(act).rejects.toEqual(coded("NOT_ALLOWED", /it is cancelled; an intended repeat is a new operation/));
+    await expect(act()).rejects.toEqual(coded("NOT_ALLOWED", /it is cancelled; an intended repeat is a new operation/));
   }
   expect(office.provider.counts().requests).toBe(1);
 });

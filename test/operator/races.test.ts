@@ -59,12 +59,12 @@ test("while a call runs only cancel acts, and what the call learns then stays on
   const working = desk.work();
   await eventually(() => office.provider.held === 1);
   for (const act of [
-    operator.retry(target),
-    operator.lookup(target),
-    operator.done({ ...target, evidence: "x" }),
-    operator.renewKey({ ...target, confirm: true }),
+    () => operator.retry(target),
+    () => operator.lookup(target),
+    () => operator.done({ ...target, evidence: "x" }),
+    () => operator.renewKey({ ...target, confirm: true }),
   ]) {
-    await expect(act).rejects.toEqual(coded("NOT_ALLOWED", /its call is running now; wait for its end/));
+    await expect(act()).rejects.toEqual(coded("NOT_ALLOWED", /its call is running now; wait for its end/));
   }
   expect((await operator.obligation(tenant, target.operationKey)).next.text).toBe("its call is running");
   expect((await operator.cancel({ ...target, reason: "stop" })).says).toMatch(
@@ -128,8 +128,12 @@ test("a call answered after its worker had lost it settles at the next retry, an
 test("an effect that this configuration does not register can be cancelled, not guessed about", async () => {
   const { office, desk } = await openUncertain();
   const operator = operatorAt(await office.desk({ effects: [] }));
-  for (const act of [operator.retry(target), operator.lookup(target), operator.done({ ...target, evidence: "x" })]) {
-    await expect(act).rejects.toEqual(coded("NOT_ALLOWED", /ship\/v1 is not registered/));
+  for (const act of [
+    () => operator.retry(target),
+    () => operator.lookup(target),
+    () => operator.done({ ...target, evidence: "x" }),
+  ]) {
+    await expect(act()).rejects.toEqual(coded("NOT_ALLOWED", /ship\/v1 is not registered/));
   }
   await operator.cancel({ ...target, reason: "the effect is gone" });
   expect(await desk.state("order-1")).toBe("cancelled");

@@ -7,6 +7,7 @@ import type { CallResult } from "../../src/outbox/call-result.ts";
 import { operatorAnswer } from "../../src/outbox/stored-answer.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
+import { handlersSettleAtOnce } from "../support/engine.ts";
 import {
   type Desk,
   type DeskOptions,
@@ -128,7 +129,7 @@ test("one that keeps failing is the operator's in the end, and is never a cause 
   expect(office.provider.counts().requests).toBe(1);
 });
 
-test("one that waits for something else is rolled back, and says so", async () => {
+test.runIf(handlersSettleAtOnce)("one that waits for something else is rolled back, and says so", async () => {
   await using office = await openOffice();
   const desk = await deskWith(office, async (context) => {
     await track(context);

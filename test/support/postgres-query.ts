@@ -1,8 +1,15 @@
 /** Looking at a PostgreSQL database from outside of what is tested, by connections of one statement. */
-import { Client, type QueryResult } from "pg";
+import { Client, type QueryResult, types } from "pg";
 import { eventually } from "../../src/testing/eventually.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
+
+/** The driver gives large integers as text; those of tests are small. */
+const int8: number = types.builtins.INT8;
+const builtin = types.getTypeParser as (oid: number, format?: "text" | "binary") => (text: string) => unknown;
+const countsAsNumbers = {
+  getTypeParser: (oid: number, format?: "text" | "binary") => (oid === int8 ? Number : builtin(oid, format)),
+};
 
 /** Runs statements on a connection of their own; the rows are the last one's. */
 export async function ask<R extends object = Row>(
@@ -10,7 +17,7 @@ export async function ask<R extends object = Row>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<readonly R[]> {
-  const client = new Client({ connectionString: url, application_name: "outside" });
+  const client = new Client({ connectionString: url, application_name: "outside", types: countsAsNumbers });
   // A server that ends the connection says so in the query's own error.
   client.on("error", () => undefined);
   await client.connect();

@@ -28,6 +28,8 @@ export interface PostgresServer {
 export interface CreateDatabaseOptions {
   /** Made once a run and then copied, which is faster than making each. */
   readonly template?: Template;
+  /** The name of a database to copy, that nobody is connected to. */
+  readonly from?: string;
 }
 
 /** What a database starts as. */
@@ -75,10 +77,10 @@ export async function serverAt(base: string): Promise<PostgresServer> {
   return {
     version: row?.server_version.split(" ")[0] ?? "",
     url,
-    createDatabase: async ({ template } = {}) => {
+    createDatabase: async ({ template, from = "template1" } = {}) => {
       const name = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
-      const from = template === undefined ? "template1" : await prepared(url, template);
-      await ask(url("postgres"), `CREATE DATABASE ${name} TEMPLATE ${from}`);
+      const original = template === undefined ? from : await prepared(url, template);
+      await ask(url("postgres"), `CREATE DATABASE ${name} TEMPLATE ${original}`);
       return {
         name,
         url: url(name),

@@ -1,21 +1,19 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { memoryFolder } from "./memory-folder.ts";
 import type { TemporaryDatabase, TemporaryDatabaseOptions } from "./temporary-database.ts";
 
 /** How long a look from outside waits for the file's lock. */
 const timeout = 30_000;
-
-const memory = "/dev/shm";
 
 /** A file in a folder of its own. */
 export async function sqliteDatabase(
   { inMemory = false }: TemporaryDatabaseOptions,
   fill: (path: string) => void = () => undefined,
 ): Promise<TemporaryDatabase> {
-  const parent = inMemory && existsSync(memory) ? memory : tmpdir();
-  const folder = mkdtempSync(join(parent, "counterfoil-"));
+  const folder = mkdtempSync(join(inMemory ? memoryFolder() : tmpdir(), "counterfoil-"));
   const path = join(folder, "test.db");
   fill(path);
   const run: TemporaryDatabase["run"] = async (text) => {

@@ -15,8 +15,8 @@ export interface TemporaryDatabase extends AsyncDisposable {
   readonly run: (text: string) => Promise<readonly Row[]>;
   /** The names of our own tables, as `ours` gives them. */
   readonly ourTables: () => Promise<readonly string[]>;
-  /** Keeps every write of others waiting until it is let go. */
-  readonly lock: () => Promise<AsyncDisposable>;
+  /** Keeps every write of others waiting until it is let go; with `reads`, reads too where the engine can. */
+  readonly lock: (options?: { readonly reads?: boolean }) => Promise<AsyncDisposable>;
   /** Whether no connection has a transaction open, not even to read. */
   readonly isIdle: () => Promise<boolean>;
   /** Another database with what is committed in this one, as a backup that was restored. */

@@ -1,13 +1,14 @@
 /** Moves of a state of one's own: one conditional UPDATE, listed pairs only. */
 import { type App, defineApp, transitions } from "counterfoil";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { dialect } from "../support/dialect.ts";
 import { storeAt } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
 import { ownDatabase } from "../support/own-database.ts";
 
 type Status = "new" | "paid" | "done";
 const options = {
-  table: "main.orders",
+  table: `${dialect.schema}.orders`,
   key: ["tenant", "id"],
   column: "status",
   from: { new: [], paid: ["new"], done: ["new", "paid"] },

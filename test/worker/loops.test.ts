@@ -8,7 +8,7 @@ test("a store that is away for a while is told once, and work goes on by itself 
   const desk = await office.desk();
   desk.worker.start();
   await eventually(() => (desk.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
-  const lock = await office.database.lock();
+  const lock = await office.database.lock({ reads: true });
   const failures = (): number =>
     desk.events.filter((event) => event.kind === "loop.failed" && event.loop === "dispatch").length;
   for (let minutes = 0; minutes < 10; minutes += 1) {
@@ -103,13 +103,8 @@ test("an arrival wakes the inbox, and what it applies is sent at once", async ()
 
 test("a loop that hangs shows in the worker's health", async () => {
   await using office = await openOffice();
-  let release = (): void => undefined;
-  const desk = await office.desk({
-    applyDue: () =>
-      new Promise((resolve) => {
-        release = () => resolve(false);
-      }),
-  });
+  const { promise: hanging, resolve: release } = Promise.withResolvers<boolean>();
+  const desk = await office.desk({ applyDue: () => hanging });
   desk.worker.start();
   await eventually(() => (desk.worker.health().lastTickMs["dispatch"] ?? 1) === 0);
   expect(desk.worker.health().live).toBe(true);
@@ -118,7 +113,7 @@ test("a loop that hangs shows in the worker's health", async () => {
     return !desk.worker.health().live;
   });
   expect(desk.worker.health().lastTickMs["inbox"]).toBeGreaterThanOrEqual(60_000);
-  release();
+  release(false);
   await eventually(() => desk.worker.health().live);
   await desk.worker.stop();
   office.clock.advance(3_600_000);
@@ -137,8 +132,12 @@ test("draining does what is due and what that makes due, within its budget", asy
   await desk.owe("slow");
   const draining = desk.worker.drain({ graceMs: 3_000 });
   await eventually(() => office.provider.held === 1);
-  office.clock.advance(3_000);
-  await draining;
+  let drained = false;
+  void draining.then(() => (drained = true));
+  await eventually(() => {
+    office.clock.advance(1_000);
+    return drained;
+  });
   expect((await desk.see("slow")).obligation).toMatchObject({ state: "owed", reached: "maybe" });
 });
 
