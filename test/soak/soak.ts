@@ -160,7 +160,7 @@ class Soak implements AsyncDisposable {
 
   /** Resolves once nothing is to be done any more. */
   async #drained(): Promise<void> {
-    const { drainMs = 120_000 } = this.#options;
+    const { drainMs = 300_000 } = this.#options;
     let open: readonly string[] = [];
     const isDone = async (): Promise<boolean> => {
       open = await this.#ledger.open();
