@@ -25,9 +25,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   operator: driven,
   http: [...driven, "operator"],
   front: [...driven, "http"],
+  copy: ["domain", "store", "store/sqlite", "store/postgres"],
   app: [...wired, "front"],
   dashboard: [...wired, "app"],
-  cli: [...wired, "app", "dashboard"],
+  cli: [...wired, "app", "copy", "dashboard"],
   index: [...wired, "app"],
   testing: [...wired, "app", "index"],
 };

@@ -30,6 +30,8 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   STORE_UNAVAILABLE: 503,
   STORE_CORRUPT: 503,
   COMMIT_UNKNOWN: 503,
+  STORE_MOVED: 503,
+  STORE_INCOMPLETE: 503,
   SCHEMA_OUTDATED: 503,
   SCHEMA_NEWER: 503,
 };

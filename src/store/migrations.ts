@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { CounterfoilError } from "../domain/errors.ts";
+import { assertUsable, isMark } from "./marks.ts";
 
 export interface Migration {
   readonly number: number;
@@ -39,7 +40,7 @@ export function missingMigrations(
   known: readonly Migration[],
 ): readonly Migration[] {
   const byNumber = new Map(applied.map((row) => [row.number, row]));
-  for (const { number, name, breaking } of applied) {
+  for (const { number, name, breaking } of applied.filter((row) => !isMark(row))) {
     if (breaking && !known.some((migration) => migration.number === number)) throw newer(`it has ${name}`);
   }
   return known.filter(({ number, name, checksum }) => {
@@ -50,11 +51,12 @@ export function missingMigrations(
 }
 
 /**
- * Checks that the schema is the one this version needs.
+ * Checks that the schema is the one this version needs, and that the store may be used.
  *
- * @throws CounterfoilError SCHEMA_OUTDATED or SCHEMA_NEWER.
+ * @throws CounterfoilError SCHEMA_OUTDATED or SCHEMA_NEWER; STORE_MOVED or STORE_INCOMPLETE.
  */
 export function assertMigrated(applied: readonly AppliedMigration[], known: readonly Migration[]): void {
+  assertUsable(applied);
   const missing = missingMigrations(applied, known);
   if (missing.length === 0) return;
   const names = missing.map(({ name }) => name).join(", ");

@@ -1,13 +1,9 @@
-/** Both sides of a copy for a test: a file with a store, a database without one, and the copy between them. */
+/** Both sides of a copy for a test: a file with a store, and a database without one. */
 import { sqlite } from "counterfoil/sqlite";
 import { onTestFinished } from "vitest";
-import { type CopyOptions, type CopyReport, copyStore } from "../../src/copy/copy-store.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import type { Probe } from "../../src/domain/probe.ts";
 import { systemClock } from "../../src/domain/system-clock.ts";
 import { storeAt as serverStoreAt } from "../../src/store/postgres/bundle.conformance.ts";
-import { CopyTarget } from "../../src/store/postgres/copy-target.ts";
-import { CopySource } from "../../src/store/sqlite/copy-source.ts";
 import type { Store } from "../../src/store/store.ts";
 import { postgresServer, type PostgresServer } from "../support/postgres.ts";
 import { sqliteDatabase } from "../support/sqlite-database.ts";
@@ -43,24 +39,4 @@ export async function copySides({ clock = systemClock(), server }: SidesOptions 
     return store;
   };
   return { path: database.address, url: target.url, clock, file, server: serverStore };
-}
-
-export interface CopyRun extends Partial<Pick<CopyOptions, "final" | "to" | "onProgress">> {
-  readonly schema?: string;
-  readonly probe?: Probe;
-}
-
-/** Runs one copy with connections of its own, as one process would. */
-export async function runCopy(
-  { path, url, clock }: Pick<Sides, "path" | "url" | "clock">,
-  { final = false, to = "the server", onProgress, schema = "counterfoil", probe }: CopyRun = {},
-): Promise<CopyReport> {
-  const source = new CopySource(path, { clock, probe });
-  const target = new CopyTarget({ settings: { connectionString: url }, schema, probe });
-  try {
-    return await copyStore({ source, target, from: "shop.db", to, final, who: "ann", why: "grown", onProgress });
-  } finally {
-    source.close();
-    await target.close();
-  }
 }

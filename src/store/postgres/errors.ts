@@ -5,6 +5,7 @@
  * |---|---|---|
  * | deadlock, serialization failure | RACE_LOST: the whole transaction runs again | RACE_LOST |
  * | lock timeout | STORE_BUSY | STORE_BUSY |
+ * | a copy that is not all there refuses a write | STORE_INCOMPLETE | |
  * | disk full | STORE_FULL | STORE_FULL, rolled back |
  * | connection lost, server going down | STORE_UNAVAILABLE | COMMIT_UNKNOWN: the commit may stand |
  * | no answer within the deadline | STORE_UNAVAILABLE | COMMIT_UNKNOWN |
@@ -33,6 +34,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   "40P01": "RACE_LOST", // deadlock_detected
   "53100": "STORE_FULL", // disk_full
   "55P03": "STORE_BUSY", // lock_not_available
+  CF001: "STORE_INCOMPLETE", // a trigger of ours; see copy-fence.ts
   XX001: "STORE_CORRUPT", // data_corrupted
   XX002: "STORE_CORRUPT", // index_corrupted
   "08": "STORE_UNAVAILABLE", // connection exceptions
@@ -51,6 +53,7 @@ const advice: Readonly<Partial<Record<ErrorCode, string>>> = {
   STORE_FULL: "free disk space; nothing was kept and the store goes on by itself",
   STORE_UNAVAILABLE: "check that the server runs, can be reached and takes writes; the store goes on by itself",
   STORE_CORRUPT: "restore the database from a backup",
+  STORE_INCOMPLETE: 'the store is a copy that is not all there yet; end it with "counterfoil copy --final"',
   COMMIT_UNKNOWN: "the commit may be kept or not; deliver again, the receipt decides",
   COMMIT_REFUSED: "a deferred constraint or trigger does not hold; nothing was kept",
   TRANSACTION_POISONED: "an earlier statement of this transaction failed; let its error go out",

@@ -9,11 +9,13 @@
  * | CORRUPT, NOTADB | STORE_CORRUPT | STORE_CORRUPT |
  * | READONLY, CANTOPEN, PERM, NOMEM | STORE_UNAVAILABLE | STORE_UNAVAILABLE |
  * | CONSTRAINT | the statement's own error | COMMIT_REFUSED: a deferred constraint |
+ * | CONSTRAINT of a trigger that a copy has left | STORE_MOVED | |
  * | AUTH | TRANSACTION_CONTROL: only our guard denies anything | |
  *
  * Source: https://www.sqlite.org/rescode.html
  */
 import { CounterfoilError, type ErrorCode } from "../../domain/errors.ts";
+import { isMovedText } from "../marks.ts";
 
 /** What was under way when SQLite gave an error. */
 export type Doing = "open" | "begin" | "statement" | "commit" | "rollback";
@@ -42,6 +44,9 @@ const advice: Readonly<Partial<Record<ErrorCode, string>>> = {
   TRANSACTION_CONTROL: "leave BEGIN, COMMIT, ROLLBACK, SAVEPOINT, ATTACH, DETACH and PRAGMA to the engine",
 };
 
+/** SQLITE_CONSTRAINT_TRIGGER. */
+const raised = 1811;
+
 /** The code of a SQLite result, or `undefined` where the error is the statement's own. */
 export function storeCode(errcode: number, doing: Doing): ErrorCode | undefined {
   const primary = errcode & 0xff;
@@ -56,6 +61,9 @@ export function storeCode(errcode: number, doing: Doing): ErrorCode | undefined 
  */
 export function storeError(error: unknown, doing: Doing): unknown {
   const errcode = sqliteCode(error);
+  if (errcode === raised && error instanceof Error && isMovedText(error.message)) {
+    return new CounterfoilError("STORE_MOVED", error.message, { cause: error });
+  }
   const code = errcode === undefined ? undefined : storeCode(errcode, doing);
   if (code === undefined) return error;
   const what = doing === "statement" ? "run a statement" : doing === "rollback" ? "roll back" : doing;
@@ -76,5 +84,5 @@ function codeText(error: unknown): string {
 
 /** Codes after which the connection cannot be trusted and is opened anew. */
 export function needsReopen(code: ErrorCode): boolean {
-  return code === "STORE_UNAVAILABLE" || code === "STORE_CORRUPT" || code === "COMMIT_UNKNOWN";
+  return ["STORE_UNAVAILABLE", "STORE_CORRUPT", "COMMIT_UNKNOWN", "STORE_MOVED"].includes(code);
 }

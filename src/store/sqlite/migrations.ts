@@ -17,7 +17,7 @@ export function knownMigrations(): readonly Migration[] {
 }
 
 /** Checks that the schema is the one this version needs. */
-export function assertSchema({ database }: Connection, known: readonly Migration[]): void {
+export function assertSchema({ database }: Pick<Connection, "database">, known: readonly Migration[]): void {
   assertMigrated(appliedMigrations(database), known);
 }
 
