@@ -36,6 +36,7 @@ const scripts: Readonly<Record<StoreKind, Readonly<Record<string, string>>>> = {
     counterfoil: "servers/counterfoil.ts",
     "hand-written": "servers/postgres/hand-written.ts",
     "one-statement": "servers/postgres/one-statement.ts",
+    "stripe-sync-engine": "servers/postgres/stripe-sync-engine.ts",
     ...common,
   },
 };

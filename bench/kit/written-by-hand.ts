@@ -2,8 +2,8 @@ import { Pool } from "pg";
 import { run } from "./postgres.ts";
 import { createOrdersAt } from "./shop.ts";
 
-/** On two cores more connections do not make either receiver faster, and fewer make it slower. */
-const connectionsMax = 16;
+/** Connections of a receiver: enough of them that waits for the disk overlap. */
+export const connectionsMax: number = Number(process.env["BENCH_POOL"] ?? 16);
 
 /** What a receiver written by hand keeps. The bytes stand apart, so that they can go before the receipt does. */
 const tables = `

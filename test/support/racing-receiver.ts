@@ -49,7 +49,11 @@ export function describeRacingReceiver(receiver: RacingReceiver, makePlace: () =
     await closedLoop({
       port,
       connections: copies,
-      next: () => (left-- > 0 ? { index: 0, bytes: requests.bytes(0) } : undefined),
+      next() {
+        if (left === 0) return undefined;
+        left -= 1;
+        return { index: 0, bytes: requests.bytes(0) };
+      },
       onAnswer({ status }) {
         // A sender that is asked to come again does.
         if (status === 503) left += 1;
