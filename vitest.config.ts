@@ -4,19 +4,53 @@ import { TallyReporter } from "./scripts/tally-reporter.ts";
 /** Resolves the package's own name to its sources, so that no test needs a build. */
 const source = "counterfoil-source";
 
+/** Tests that name no engine: they run on each. */
+const everyEngine = [
+  "test/{app,cases,crash,http,inbox,model,operator,outbox,soak,work,worker}/**/*.test.ts",
+  "test/{article-retries,article-projects,mounting,shop}.test.ts",
+];
+
+/** Tests of a file on a disk among them. */
+const sqliteOnly = ["test/cases/store-disk-full.test.ts"];
+
+/** Tests that need a PostgreSQL server. */
+const servers = ["src/store/postgres/**/*.test.ts", "test/kit/postgres.test.ts", "test/postgres/**/*.test.ts"];
+
 export default defineConfig({
-  resolve: { conditions: [source] },
-  ssr: { resolve: { conditions: [source], externalConditions: [source] } },
   test: {
-    include: ["{src,test,scripts,examples,bench}/**/*.test.ts"],
-    globalSetup: ["test/support/postgres-setup.ts"],
-    pool: "forks",
-    execArgv: [`--conditions=${source}`],
     // Databases and child processes share the machine with the tests: two at once, and time enough for a slow disk.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     teardownTimeout: 60_000,
     reporters: ["default", new TallyReporter()],
+    projects: [
+      project("sqlite", { include: ["{src,test,scripts,examples,bench}/**/*.test.ts"], exclude: servers }),
+      project("postgres", {
+        include: [...everyEngine, ...servers],
+        exclude: sqliteOnly,
+        globalSetup: ["test/support/postgres-setup.ts"],
+      }),
+    ],
   },
 });
+
+interface Files {
+  readonly include: string[];
+  readonly exclude?: string[];
+  readonly globalSetup?: string[];
+}
+
+function project(engine: "sqlite" | "postgres", files: Files) {
+  return {
+    resolve: { conditions: [source] },
+    ssr: { resolve: { conditions: [source], externalConditions: [source] } },
+    test: {
+      ...files,
+      name: engine,
+      env: { COUNTERFOIL_TEST_ENGINE: engine },
+      pool: "forks" as const,
+      execArgv: [`--conditions=${source}`],
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+    },
+  };
+}

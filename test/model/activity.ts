@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Store } from "counterfoil";
-import { wrappedStore } from "../support/wrapped-store.ts";
+import { observed, replacing } from "../support/wrapped-store.ts";
 
 /** Turns of the event loop without a sign of life after which nothing goes on by itself. */
 const quietTurns = 4;
@@ -8,7 +8,7 @@ const quietTurns = 4;
 /** Tells when the processes have done all they can do without time passing or a call ending. */
 export class Activity {
   #signs = 0;
-  #transactions = 0;
+  #running = 0;
 
   /** Grows with whatever happens. */
   get signs(): number {
@@ -20,24 +20,31 @@ export class Activity {
     this.#signs += 1;
   }
 
-  /** The same store, with its transactions counted. */
+  /** The same store, with its transactions and reads counted. */
   watch(store: Store): Store {
-    return wrappedStore(store, async (body, options) => {
-      this.#transactions += 1;
-      try {
-        return await store.transaction(body, options);
-      } finally {
-        this.#transactions -= 1;
-        this.note();
-      }
+    return replacing(store, {
+      // News from the server would wake a process that is asleep; without, work is found by looking for it.
+      listen: () => () => undefined,
+      reader: observed(store.reader, (read) => this.#counted(read)),
+      transaction: (body, options) => this.#counted(() => store.transaction(body, options)),
     });
+  }
+
+  async #counted<T>(run: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    try {
+      return await run();
+    } finally {
+      this.#running -= 1;
+      this.note();
+    }
   }
 
   async quiet(): Promise<void> {
     for (let turns = 0; turns < quietTurns;) {
       const before = this.#signs;
       await setImmediate();
-      turns = this.#signs === before && this.#transactions === 0 ? turns + 1 : 0;
+      turns = this.#signs === before && this.#running === 0 ? turns + 1 : 0;
     }
   }
 }

@@ -159,7 +159,7 @@ async function spoil(process: Process, world: World, { delivery, how }: StepOf<"
 
 async function placeOrder(
   { app }: Process,
-  { reference }: World,
+  { activity, reference }: World,
   { tenant, order }: { readonly tenant: string | null; readonly order: string },
 ): Promise<void> {
   if (tenant === null) return;
@@ -169,6 +169,8 @@ async function placeOrder(
       INSERT INTO orders (tenant, id, carrier) VALUES (${tenant}, ${order}, ${carrier}) ON CONFLICT DO NOTHING`;
     await arrived("order", order);
   });
+  // What waited for it is applied before anything else happens.
+  await activity.quiet();
   reference.place(tenant, order);
 }
 

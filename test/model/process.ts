@@ -17,6 +17,8 @@ export interface ProcessOptions extends Pick<ShopOptions, "random" | "emit" | "m
   readonly name: string;
   readonly address: string;
   readonly machine: VirtualClock;
+  /** What the clock of the database's server shows, where it has one. */
+  readonly serverMs: () => number;
   readonly activity: Activity;
   /** Requests that wait at a provider now. */
   readonly held: () => number;
@@ -43,12 +45,12 @@ export class Process {
   #flights: Flight[] = [];
 
   constructor(options: ProcessOptions) {
-    const { activity, machine, address } = options;
+    const { activity, machine, address, serverMs } = options;
     this.#options = options;
     this.#clock = new ProcessClock(machine);
     const clock = this.#clock;
     const probe = (): void => activity.note();
-    this.#store = activity.watch(storeAt(address, { clock, probe }));
+    this.#store = activity.watch(storeAt(address, { clock, probe, serverMs }));
     this.shop = shop({ ...options, store: this.#store, clock, probe });
     this.#caller = new Caller({ clock, limits: this.app.runtime.limits, idleMs: 4_000 });
   }

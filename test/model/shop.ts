@@ -15,6 +15,7 @@ import { generic } from "counterfoil/providers";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
 import type { Random } from "../../src/domain/random.ts";
+import { engine } from "../support/engine.ts";
 import { keyLifetimeMs } from "./carriers.ts";
 import { type Carrier, type Fact, scopes, signingSecret } from "./facts.ts";
 import { keyOf, type Spoil } from "./reference.ts";
@@ -149,7 +150,7 @@ export function shop(options: ShopOptions) {
     tx: Tx,
   ): Promise<void> {
     const how = mischief.spoiled.get(keyOf(event, event.id));
-    if (how === "breaks") await tx.sql`INSERT OR ROLLBACK INTO tripwire (id) VALUES (1)`;
+    if (how === "breaks") await breakIn(tx);
     if (how === "throws") throw new Error("canary: the handler fails for now");
   }
   const paid = sender.on("order.paid", async ({ event, tx, owe, waitFor, refuse }) => {
@@ -198,7 +199,15 @@ export async function createTables(app: App): Promise<void> {
       CREATE TABLE customers (
         connection TEXT NOT NULL, account TEXT NOT NULL, id TEXT NOT NULL, revision TEXT NOT NULL, email TEXT,
         PRIMARY KEY (connection, account, id))`;
-    await tx.sql`CREATE TABLE tripwire (id INTEGER PRIMARY KEY)`;
+    await tx.sql`
+      CREATE TABLE tripwire (
+        id INTEGER PRIMARY KEY, parent INTEGER REFERENCES tripwire (id) DEFERRABLE INITIALLY DEFERRED)`;
     await tx.sql`INSERT INTO tripwire (id) VALUES (1)`;
   });
+}
+
+/** Breaks a transaction from within: at once where an engine lets a statement do it, else at its COMMIT. */
+async function breakIn(tx: Tx): Promise<void> {
+  if (engine === "sqlite") await tx.sql`INSERT OR ROLLBACK INTO tripwire (id) VALUES (1)`;
+  else await tx.sql`INSERT INTO tripwire (id, parent) VALUES (2, 3)`;
 }
