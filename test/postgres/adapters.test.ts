@@ -1,4 +1,5 @@
 /** Every adapter, with its tool, on a real server: the published exercise. */
+
 import { exerciseAdapter } from "counterfoil/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { storeAt } from "../support/engine.ts";

@@ -1,5 +1,6 @@
-import type { HandlerContext } from "counterfoil";
 /** `tx.native` inside handlers: the handle of `pg`, and what Drizzle and Kysely make of it. */
+
+import type { HandlerContext } from "counterfoil";
 import { eq, sql as drizzleSql } from "drizzle-orm";
 import { drizzle, type NodePgDatabase } from "drizzle-orm/node-postgres";
 import { pgTable, text } from "drizzle-orm/pg-core";

@@ -1,4 +1,5 @@
 /** An application on a database, and transactions of `pg` beside it, for the tests of app.within. */
+
 import {
   type App,
   connect,

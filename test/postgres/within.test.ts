@@ -1,5 +1,6 @@
-import { fromPg } from "counterfoil/adapters";
 /** app.within on PostgreSQL: what the user's transaction is before, meanwhile and after. */
+
+import { fromPg } from "counterfoil/adapters";
 import { Client } from "pg";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";

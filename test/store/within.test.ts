@@ -1,4 +1,5 @@
 /** SQLite: a transaction on a connection of the user's own to the same file. */
+
 import { DatabaseSync } from "node:sqlite";
 import { type App, defineApp } from "counterfoil";
 import { fromPg } from "counterfoil/adapters";

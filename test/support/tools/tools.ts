@@ -1,5 +1,6 @@
-import type { UserTransaction } from "counterfoil";
 /** The tools whose transactions Counterfoil works in, each as its users have it. */
+
+import type { UserTransaction } from "counterfoil";
 import {
   fromDrizzle,
   fromKnex,
