@@ -1,9 +1,9 @@
-import { createRequire } from "node:module";
 /**
  * `@supabase/stripe-sync-engine` as its documentation mounts it: it verifies the delivery and writes the
  * payment that it carries into a table of its own, by one statement. No receipt, no change of an order,
  * nothing owed; and no question to Stripe, since a payment that has succeeded changes no more.
  */
+import { createRequire } from "node:module";
 import type * as SyncEngine from "@supabase/stripe-sync-engine";
 import Fastify from "fastify";
 import { announceListening } from "../../kit/child.ts";
