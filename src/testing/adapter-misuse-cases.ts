@@ -23,6 +23,20 @@ export const misuseCases: Readonly<Record<string, AdapterCase>> = {
     deepEqual(await bench.notes(), ["after"]);
   },
 
+  "an error of the server is known by its code, however the tool wraps it": async (bench) => {
+    if (bench.app.runtime.store.kind !== "postgres") return;
+    const done = bench.subject.transact(async (transaction) => {
+      const { run } = bench.app.within(transaction);
+      const raise = run(acme, ({ tx }) => tx.sql`DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`);
+      ok(hasCode(await failure(raise), "RACE_LOST"));
+      await bench.note(transaction, "after");
+    });
+    const isEnded = bench.subject.known?.failureEndsTransaction ?? false;
+    if (isEnded) await failure(done);
+    else await done;
+    deepEqual(await bench.notes(), isEnded ? [] : ["after"]);
+  },
+
   "two uses of one transaction at once are refused": async (bench) => {
     await bench.subject.transact(async (transaction) => {
       const { run } = bench.app.within(transaction);

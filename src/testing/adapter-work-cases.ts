@@ -134,10 +134,10 @@ export const workCases: Readonly<Record<string, AdapterCase>> = {
       await bench.app.within(transaction).run(acme, async ({ tx }) => {
         const text = 'it\'s \\ ? ?? $1 :a "ü"';
         const [row] = await tx.sql`
-          SELECT CAST(${text} AS text) AS text, CAST(${7} AS bigint) AS small,
+          SELECT CAST(${text} AS text) AS text, CAST(${7} AS bigint) AS small_number,
             CAST(${null} AS text) AS empty, '?' AS sign, CAST(${2.5} AS double precision) AS real`;
         const small = bench.subject.known?.bigintIsText ? "7" : 7;
-        deepEqual({ ...row }, { text, small, empty: null, sign: "?", real: 2.5 });
+        deepEqual({ ...row }, { text, small_number: small, empty: null, sign: "?", real: 2.5 });
         if (isPostgres) {
           const bytes = new Uint8Array([0, 92, 255]);
           const [more] =
