@@ -28,16 +28,22 @@ export interface ActingOptions extends SharedOptions {
   readonly why?: string;
 }
 
-/** A command with the options and the help that all have. */
-export function baseCommand({ name, summary, details, examples }: CommandText): Command {
+/** A command with the options and the help that all have; one that needs no configuration takes none. */
+export function baseCommand(
+  { name, summary, details, examples }: CommandText,
+  { config = true }: { readonly config?: boolean } = {},
+): Command {
   const lines = examples.map((example) => `  $ counterfoil ${example}`).join("\n");
-  return new Command(name)
+  const command = new Command(name)
     .summary(summary)
-    .description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
-    .option(
+    .description(details === undefined ? `${summary}.` : `${summary}. ${details}`);
+  if (config) {
+    command.option(
       "-c, --config <file>",
       "configuration file (default: counterfoil.config.ts, .mts, .js or .mjs in this folder)",
-    )
+    );
+  }
+  return command
     .option("--json", "print JSON instead of text")
     .addHelpText("after", `\nExamples:\n${lines}\n\nExit codes: ${exitCodeText}; see counterfoil --help.`);
 }
@@ -69,9 +75,12 @@ export function withOperator<T>(
   options: SharedOptions & Partial<ActingOptions>,
   use: (operator: Operator) => Promise<T>,
 ): Promise<T> {
-  return withApp(options, (app) =>
-    use(app.operator({ who: options.who ?? process.env["COUNTERFOIL_WHO"] ?? login() })),
-  );
+  return withApp(options, (app) => use(app.operator({ who: whoOf(options) })));
+}
+
+/** In whose name a command acts. */
+export function whoOf({ who }: Partial<ActingOptions>): string {
+  return who ?? process.env["COUNTERFOIL_WHO"] ?? login();
 }
 
 function login(): string {

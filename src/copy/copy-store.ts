@@ -212,6 +212,12 @@ function notAllowed(problem: string): CounterfoilError {
   return new CounterfoilError("NOT_ALLOWED", `Cannot copy: ${problem}`);
 }
 
+/** How people call the place of a copy: the database as the server names it, never an address with its secrets. */
+export async function placeOf(target: CopyTarget, host: string): Promise<string> {
+  const { database } = await target.look();
+  return `database "${database}" on ${host}, schema "${target.schema}"`;
+}
+
 /** What a copy would have to do. */
 export interface CopyPlan {
   /** Rows that the copy would have, by table. */

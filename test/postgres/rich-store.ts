@@ -1,5 +1,6 @@
-import { commit } from "../../src/store/conformance/bundle.conformance.ts";
 /** A store with a little of everything that one can hold, and the view that an operator has of it. */
+
+import { commit } from "../../src/store/conformance/bundle.conformance.ts";
 import {
   answer,
   attemptEnd,
