@@ -40,6 +40,7 @@ export class Inbox {
       waitingMax: limits.waitingMax,
       queueMs: limits.queueMs,
       now: () => runtime.clock.monotonicMs(),
+      timer: (delayMs, fire) => runtime.clock.timer(delayMs, fire),
       groupsMax: store.capabilities.concurrentWriters ? 2 : 1,
     });
   }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { VirtualClock } from "../testing/virtual-clock.ts";
 import { GroupCommit, type GroupCommitOptions } from "./group-commit.ts";
 
 function groups(options: Partial<GroupCommitOptions<string, string>> = {}) {
@@ -14,6 +15,7 @@ function groups(options: Partial<GroupCommitOptions<string, string>> = {}) {
     groupsMax: 1,
     queueMs: 1_000,
     now: () => 0,
+    timer: () => undefined,
     ...options,
   });
   return { group, committed };
@@ -89,4 +91,30 @@ test("who waited too long is refused before the next group begins", async () => 
   expect(await Promise.all([first, third])).toEqual(["a", "c"]);
   expect(committed).toEqual([["a"], ["c"]]);
   await group.idle();
+});
+
+test("who waits too long behind groups that do not end is refused all the same", async () => {
+  const clock = new VirtualClock();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { group } = groups({
+    membersMax: 1,
+    now: () => clock.monotonicMs(),
+    timer: (delayMs, fire) => clock.timer(delayMs, fire),
+    commit: async (members) => {
+      await promise;
+      return members.map((member) => ({ kind: "answered", answer: member }));
+    },
+  });
+  const first = group.submit("a");
+  await new Promise((turn) => void setImmediate(turn));
+  const second = group.submit("b");
+  clock.advance(600);
+  const third = group.submit("c");
+  clock.advance(401);
+  await expect(second).rejects.toMatchObject({ code: "OVERLOADED" });
+  expect(group.waiting).toBe(2);
+  clock.advance(600);
+  await expect(third).rejects.toMatchObject({ code: "OVERLOADED" });
+  resolve();
+  expect(await first).toBe("a");
 });

@@ -26,6 +26,8 @@ export interface GroupCommitOptions<Member, Answer> {
   readonly queueMs: number;
   /** A monotonic reading in milliseconds. */
   readonly now: () => number;
+  /** Calls `fire` once after so many milliseconds. */
+  readonly timer: (delayMs: number, fire: () => void) => unknown;
 }
 
 interface Waiting<Member, Answer> {
@@ -42,6 +44,7 @@ export class GroupCommit<Member, Answer> {
   #queue: Waiting<Member, Answer>[] = [];
   #groups = 0;
   #scheduled = false;
+  #watched = false;
   #idlers: (() => void)[] = [];
 
   constructor(options: GroupCommitOptions<Member, Answer>) {
@@ -66,6 +69,7 @@ export class GroupCommit<Member, Answer> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ member, key: this.#options.keyOf(member), sinceMs: this.#options.now(), resolve, reject });
       this.#schedule();
+      this.#watch();
     });
   }
 
@@ -104,6 +108,20 @@ export class GroupCommit<Member, Answer> {
     } catch (error) {
       return group.map(() => ({ kind: "failed", error }));
     }
+  }
+
+  /** Looks again when the oldest has waited too long: the groups that run may take longer than anybody will wait. */
+  #watch(): void {
+    const [oldest] = this.#queue;
+    if (this.#watched || oldest === undefined) return;
+    this.#watched = true;
+    const { queueMs, now, timer } = this.#options;
+    timer(oldest.sinceMs + queueMs + 1 - now(), () => {
+      this.#watched = false;
+      this.#refuseOverdue();
+      this.#wakeIdlers();
+      this.#watch();
+    });
   }
 
   /** Refuses who waited too long: a lock that others hold is told to all who wait for it, not group by group. */
