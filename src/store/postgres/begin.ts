@@ -16,19 +16,22 @@ export interface BeginOptions {
 /** A process that stopped inside a transaction holds its locks no longer than this. */
 const idleMs = 60_000;
 
-/** READ COMMITTED whatever the server's default is. A database that is replicated asynchronously by its owner's wish stays so; one that would not even write to its own disk is told to. */
+/**
+ * READ COMMITTED whatever the server's default is. A database that is replicated asynchronously by its owner's
+ * wish stays so; one that would not even wait for its own disk is told to.
+ */
 export function beginText({ kind, lockMs, statementMs }: BeginOptions): string {
   const mode = kind === "read" ? "REPEATABLE READ READ ONLY" : "READ COMMITTED READ WRITE";
   return `BEGIN ISOLATION LEVEL ${mode}; SELECT set_config('lock_timeout', '${Math.max(1, Math.ceil(lockMs))}', true),
     set_config('statement_timeout', '${statementMs}', true),
     set_config('idle_in_transaction_session_timeout', '${idleMs}', true),
     CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
-    floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`;
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_backend_pid() AS pid`;
 }
 
-/** The reading of the server's clock. */
-export function clockOf(answer: DriverResult): number {
-  const results = answer as DriverResult | readonly DriverResult[];
-  const last = Array.isArray(results) ? (results.at(-1) as DriverResult) : (results as DriverResult);
-  return Number(last.rows[0]?.["now"]);
+/** The reading of the server's clock, and the process that answered. */
+export function readBeginning(answer: DriverResult): { readonly now: number; readonly pid: number } {
+  const results = [answer].flat();
+  const row = results.at(-1)?.rows[0];
+  return { now: Number(row?.["now"]), pid: Number(row?.["pid"]) };
 }

@@ -5,6 +5,8 @@ import { Client, DatabaseError, Pool } from "pg";
 export interface DriverQuery {
   readonly text: string;
   readonly values?: readonly unknown[] | undefined;
+  /** Prepared under this name once a connection, and kept by the server for the next time. */
+  readonly name?: string | undefined;
   /** `extended` also without values: the server then takes one statement only. */
   readonly queryMode?: "extended" | undefined;
   readonly rowMode?: "array" | undefined;
@@ -40,7 +42,9 @@ export interface DriverClient {
   removeListener(event: "notice", listener: (notice: DriverNotice) => void): unknown;
   /** `I` outside of a transaction, `T` inside, `E` inside one that failed: of the last answer. */
   getTransactionStatus(): string | null;
-  readonly connection: { readonly stream: { destroy(): unknown } };
+  /** The process that serves this connection, as the server said; a pooler says another. */
+  readonly processID: number | null;
+  readonly connection: { readonly stream: { destroy(): unknown; cork(): void; uncork(): void } };
 }
 
 /** A connection that goes back to its pool, or is ended with a reason. */
@@ -83,12 +87,13 @@ export function createPool(
     // Statements are sent without waiting for the answers before them; each has an answer of its own.
     pipeline: true,
   });
-  return pool;
+  // Its types leave out what it has: the process of a connection, and its stream.
+  return pool as unknown as DriverPool;
 }
 
 export function createClient(settings: DriverSettings, { connectMs }: { readonly connectMs: number }): DriverClient {
   const config = { ...(settings as object), connectionTimeoutMillis: connectMs, keepAlive: true };
-  return new Client(config);
+  return new Client(config) as unknown as DriverClient;
 }
 
 /** The SQLSTATE of an error that the server sent; `undefined` for any other error. */

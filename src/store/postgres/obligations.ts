@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import { lostRace } from "./lost-race.ts";
 import { relation } from "./relation.ts";
 import { doneColumns, openColumns } from "./rows.ts";
-import { sql } from "./statements.ts";
+import { sql, steadySql } from "./statements.ts";
 import { plain } from "./values.ts";
 
 const drafts = relation(
@@ -32,7 +32,7 @@ const drafts = relation(
 
 // The unique index on (tenant, operation_key) decides: an insert that meets another transaction's waits
 // for its end. The obligation, its request and its due row are one statement.
-const insertObligations = sql(
+const insertObligations = steadySql(
   "obligation.insert",
   `WITH draft AS MATERIALIZED (
      SELECT nextval('counterfoil.obligations_id_seq') AS id, d.* FROM ${drafts.from}),
@@ -53,6 +53,25 @@ const insertObligations = sql(
        lookups, crashes, updated_at, due_at)
      SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1, $1 FROM owed)
    SELECT ord::int, id FROM owed`,
+);
+
+/** Most handlers owe one thing at most: without the arrays, the statement is planned in half the time. */
+const insertOne = steadySql(
+  "obligation.insert-one",
+  `WITH created AS (
+     INSERT INTO counterfoil.obligations (tenant, operation_key, effect, destination, connection, account, receipt_id,
+       input_digest, created_at)
+     VALUES ($2, $3, $4, $5, $6, $7, $8::bigint, $9, $1::bigint)
+     ON CONFLICT (tenant, operation_key) DO NOTHING
+     RETURNING id, effect, destination),
+   request AS (
+     INSERT INTO counterfoil.requests (obligation_id, method, url, content_type, body, digest, input)
+     SELECT id, $10::text, $11::text, $12::text, $13::bytea, $14::text, $15::text FROM created),
+   due AS (
+     INSERT INTO counterfoil.progress (obligation_id, effect, destination, state, reached, fence, generation, tries,
+       lookups, crashes, updated_at, due_at)
+     SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1::bigint, $1::bigint FROM created)
+   SELECT 1 AS ord, id FROM created`,
 );
 
 const keys = relation("k", { tenant: "text", operation_key: "text" });
@@ -76,10 +95,12 @@ export async function oweObligations(handle: Handle, given: readonly ObligationD
   if (given.length === 0) return [];
   const firsts = new Map(given.toReversed().map((draft) => [keyOf(draft), draft]));
   const distinct = given.filter((draft) => firsts.get(keyOf(draft)) === draft);
-  const inserted = await handle.run<{ ord: number; id: number }>(insertObligations, [
-    handle.stamp.wallMs,
-    ...drafts.values(distinct.map(draftRow)),
-  ]);
+  const rows = distinct.map(draftRow);
+  const [only] = rows;
+  const inserted =
+    rows.length === 1 && only
+      ? await handle.run<InsertedRow>(insertOne, [handle.stamp.wallMs, ...Object.values(only)])
+      : await handle.run<InsertedRow>(insertObligations, [handle.stamp.wallMs, ...drafts.values(rows)]);
   const created = new Map(inserted.map(({ ord, id }) => [distinct[ord - 1] as ObligationDraft, id]));
   if (created.size > 0) handle.say({ owed: true });
   const rest = distinct.filter((draft) => !created.has(draft));
@@ -94,10 +115,16 @@ export async function oweObligations(handle: Handle, given: readonly ObligationD
   });
 }
 
+interface InsertedRow {
+  readonly ord: number;
+  readonly id: number;
+}
+
 function keyOf({ tenant, operationKey }: ObligationDraft): string {
   return JSON.stringify([tenant, operationKey]);
 }
 
+/** In the order of the columns. */
 function draftRow(draft: ObligationDraft): Parameters<typeof drafts.values>[0][number] {
   const { tenant, effect, destination, connection, account, request } = draft;
   return {

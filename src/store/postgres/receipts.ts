@@ -14,7 +14,7 @@ import { relation } from "./relation.ts";
 import { claimReplays } from "./replays.ts";
 import { rounds } from "./rounds.ts";
 import { receiptColumns, receiptTables } from "./rows.ts";
-import { sql } from "./statements.ts";
+import { sql, steadySql } from "./statements.ts";
 import { plain } from "./values.ts";
 
 const drafts = relation(
@@ -35,7 +35,7 @@ const drafts = relation(
 );
 
 // Ids are in the order of arrival, locks in the order of the keys.
-const insertReceipts = sql(
+const insertReceipts = steadySql(
   "receipt.insert",
   `WITH draft AS MATERIALIZED (
      SELECT nextval('counterfoil.receipts_id_seq') AS id, d.* FROM ${drafts.from}),

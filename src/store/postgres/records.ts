@@ -2,12 +2,12 @@
 import type { AuditEntry, RefusalFacts, SnapshotDraft } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { relation } from "./relation.ts";
-import { sql } from "./statements.ts";
+import { sql, steadySql } from "./statements.ts";
 import { plain } from "./values.ts";
 
 // The guard is a predicate of the write: the primary key finds the row, the revision decides. A write
 // that changes nothing holds the row all the same, so that the look after it sees what decided.
-const replaceSnapshot = sql(
+const replaceSnapshot = steadySql(
   "snapshot.write",
   `INSERT INTO counterfoil.snapshots AS s (connection, account, kind, id, revision, digest, state, updated_at)
    VALUES ($1, $2, $3, $4, $5::numeric, $6, $7, $8)
@@ -37,7 +37,7 @@ export async function writeSnapshot(
   return kept.digest === digest ? "same" : "conflict";
 }
 
-const insertAudit = sql(
+const insertAudit = steadySql(
   "audit.insert",
   "INSERT INTO counterfoil.audit (at, who, action, target, why, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 );
@@ -74,7 +74,7 @@ export async function recordRefusals(handle: Handle, refusals: readonly RefusalF
 }
 
 // One of a few rows, so that processes seldom wait for each other.
-const writeTouch = sql(
+const writeTouch = steadySql(
   "touch.write",
   `INSERT INTO counterfoil.touches (slot, at) VALUES (pg_backend_pid() % 16, $1)
    ON CONFLICT (slot) DO UPDATE SET at = excluded.at`,

@@ -13,12 +13,14 @@ async function connections(connectionsMax = 1) {
   return { pool, url: database.url };
 }
 
-test("COMMIT of a failed transaction resolves, and says what the server did", async () => {
+test("COMMIT of a failed transaction, which the server answers without an error, is no commit", async () => {
   const { pool } = await connections();
   const session = await pool.take(30_000);
   await session.send({ text: "BEGIN" }, "begin");
   await session.send({ text: "SELECT nothing" }, "statement").catch(() => undefined);
-  expect(await session.commit()).toBe("ROLLBACK");
+  const refused = session.commit();
+  await expect(refused).rejects.toMatchObject({ code: "TRANSACTION_BROKEN" });
+  await expect(refused).rejects.toThrow(/carried out ROLLBACK/);
   session.release();
 });
 

@@ -1,14 +1,16 @@
 /**
  * One connection for the length of one transaction.
  *
- * Statements are sent at once and answered in order, so that one that needs no answer of its own (a
- * savepoint, its release) costs no round trip. A server from which no answer comes within the deadline
+ * Statements are sent without waiting for those before them, all of one turn in one packet, and answered in
+ * order, so that one that needs no answer of its own (a savepoint, its release) costs no round trip. A server from which no answer comes within the deadline
  * is given up: its own timeouts bound neither a wait for a replica at COMMIT nor a network that swallows
  * packets. A connection that was given up, or that is in an unknown state, never goes back to the pool.
  */
-import type { CounterfoilError } from "../../domain/errors.ts";
+import { CounterfoilError } from "../../domain/errors.ts";
+import { type BeginOptions, beginText, readBeginning } from "./begin.ts";
 import type { DriverNotice, DriverQuery, DriverResult, PooledClient } from "./driver.ts";
 import { coded, type Doing, isLoss, storeError } from "./errors.ts";
+import { readTypes } from "./values.ts";
 
 export interface Deadlines {
   /** Time of one statement, kept by the server; the client waits a little longer for its word. */
@@ -34,6 +36,9 @@ export class Session {
   readonly #deadlines: Deadlines;
   readonly #done: () => void;
   #lost: CounterfoilError | undefined;
+  #keepsNames = false;
+  /** What is sent now waits for the rest of this turn. */
+  #gathers = false;
   /** Settles with the last statement that was sent. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -51,6 +56,19 @@ export class Session {
   /** Whether the server is inside a transaction that has not failed, by its last answer. */
   get isSound(): boolean {
     return this.#client.getTransactionStatus() === "T";
+  }
+
+  /**
+   * Begins the transaction, and gives the reading of the server's clock.
+   *
+   * Statements may be prepared under names where the process that answers is the one that the connection was
+   * made to: a pooler would give them to a server that has never heard of them.
+   */
+  async begin(options: BeginOptions): Promise<number> {
+    const answer = await this.send({ text: beginText(options), types: readTypes }, "begin");
+    const { now, pid } = readBeginning(answer);
+    this.#keepsNames = pid === this.#client.processID;
+    return now;
   }
 
   /** Sends a statement behind those before it. Its error comes out coded. */
@@ -74,13 +92,13 @@ export class Session {
   }
 
   /**
-   * Commits, and gives the command that the server says it carried out: ROLLBACK where the transaction
-   * had failed.
+   * Commits. The server's own word counts: it carries out COMMIT of a failed transaction as ROLLBACK, without
+   * an error.
    *
    * A wait for a replica that was cut short is told as a warning, after which the commit stands here and
    * may be lost with this server.
    */
-  async commit(): Promise<string | null> {
+  async commit(): Promise<void> {
     let warning = false;
     const onNotice = ({ severity, routine }: DriverNotice): void => {
       // A deferred trigger's own RAISE WARNING says nothing about the commit.
@@ -89,8 +107,8 @@ export class Session {
     this.#client.on("notice", onNotice);
     try {
       const { command } = await this.send({ text: "COMMIT" }, "commit");
+      if (command !== "COMMIT") throw notCommitted(command);
       if (warning) throw coded("COMMIT_UNKNOWN", { doing: "commit", what: "a replica may lack it" });
-      return command;
     } finally {
       this.#client.removeListener("notice", onNotice);
     }
@@ -122,13 +140,26 @@ export class Session {
     const { statementMs, commitMs } = this.#deadlines;
     const withinMs = doing === "commit" ? commitMs : statementMs + marginMs;
     const timer = setTimeout(() => this.#giveUp(doing, withinMs), withinMs);
+    this.#gather();
     try {
-      return await this.#client.query(query);
+      return await this.#client.query(this.#keepsNames ? query : { ...query, name: undefined });
     } catch (error) {
       throw this.#coded(error, doing);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Lets what is sent until the end of this turn go in one packet. */
+  #gather(): void {
+    if (this.#gathers) return;
+    this.#gathers = true;
+    const { stream } = this.#client.connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.#gathers = false;
+      stream.uncork();
+    });
   }
 
   #coded(error: unknown, doing: Doing): unknown {
@@ -141,4 +172,11 @@ export class Session {
     this.#lost ??= coded("STORE_UNAVAILABLE", { doing, what: `no answer came within ${withinMs} ms` });
     this.#client.connection.stream.destroy();
   }
+}
+
+function notCommitted(command: string | null): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_BROKEN",
+    `Cannot commit: the server carried out ${command}; an earlier statement of the transaction had failed`,
+  );
 }

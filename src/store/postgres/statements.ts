@@ -4,11 +4,21 @@
 export interface Sql {
   readonly name: string;
   readonly text: string;
+  /** Its plan is the same whatever the tables hold: the server may keep it. */
+  readonly isSteady: boolean;
 }
 
 /** Names a statement once, at module level; its identity is the key of its text in a schema. */
 export function sql(name: string, text: string): Sql {
-  return { name, text };
+  return { name, text, isSteady: false };
+}
+
+/**
+ * Names a statement that only inserts, or that has no other way than a unique index. The server may keep its
+ * plan: made while the tables are small, a plan of another statement would read them from end to end later.
+ */
+export function steadySql(name: string, text: string): Sql {
+  return { name, text, isSteady: true };
 }
 
 /** The schema that texts of ours are written with. */

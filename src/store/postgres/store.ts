@@ -13,7 +13,7 @@ import { defaults } from "../../domain/limits.ts";
 import type { Probe } from "../../domain/probe.ts";
 import type { Migration } from "../migrations.ts";
 import type { Capabilities, News, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
-import { type BeginOptions, beginText, clockOf } from "./begin.ts";
+import type { BeginOptions } from "./begin.ts";
 import { checkServer } from "./check-server.ts";
 import { Connections, type PoolOptions } from "./connections.ts";
 import type { DriverQuery, DriverResult, DriverSettings } from "./driver.ts";
@@ -114,7 +114,7 @@ export class PostgresStore implements Store {
       const handle = this.#handleOf((query, doing) => session.send(query, doing), now);
       await checkServer(handle);
       const names = await migrateSchema(handle, { schema, known: this.#migrations, now });
-      await this.#step("commit", () => commit(session));
+      await this.#step("commit", () => session.commit());
       return names;
     });
   }
@@ -133,7 +133,7 @@ export class PostgresStore implements Store {
       const { scopes, parts, committed } = this.#scoped(session, now);
       const tx = new PostgresTransaction(parts);
       const value = await scopes.transaction(() => body(tx));
-      await this.#step("commit", () => commit(session));
+      await this.#step("commit", () => session.commit());
       for (const then of committed) then();
       return value;
     });
@@ -201,9 +201,7 @@ export class PostgresStore implements Store {
     const session = await this.#connections.take(waitMs);
     try {
       const lockMs = deadlineMs - performance.now();
-      const text = beginText({ kind, lockMs, statementMs });
-      const begun = await this.#step("begin", () => session.send({ text, types: readTypes }, "begin"));
-      const serverMs = clockOf(begun);
+      const serverMs = await this.#step("begin", () => session.begin({ kind, lockMs, statementMs }));
       return await run(session, this.#options.clock?.(serverMs) ?? serverMs);
     } catch (error) {
       await session.rollBack();
@@ -231,7 +229,10 @@ export class PostgresStore implements Store {
     const ask = async <Row>(query: DriverQuery): Promise<readonly Row[]> =>
       (await send({ types: readTypes, ...query }, "statement")).rows as readonly Row[];
     return {
-      run: (statement, values) => this.#step(statement.name, () => ask({ text: this.#texts.of(statement), values })),
+      run: (statement, values) => {
+        const name = statement.isSteady ? statement.name : undefined;
+        return this.#step(statement.name, () => ask({ text: this.#texts.of(statement), values, name }));
+      },
       runText: (text, values) => ask({ text: numbered(inSchema(text, this.#options.schema)), values }),
       now,
     };
@@ -246,14 +247,4 @@ export class PostgresStore implements Store {
     probe(`postgres.${name}:after`);
     return value;
   }
-}
-
-/** The server's own word counts: it carries out COMMIT of a failed transaction as ROLLBACK, without an error. */
-async function commit(session: Session): Promise<void> {
-  const command = await session.commit();
-  if (command === "COMMIT") return;
-  throw new CounterfoilError(
-    "TRANSACTION_BROKEN",
-    `Cannot commit: the server carried out ${command}; an earlier statement of the transaction had failed`,
-  );
 }
