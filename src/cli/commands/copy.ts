@@ -111,8 +111,7 @@ async function abandon(options: CopyCommandOptions): Promise<void> {
 
 /** The host of a URL, which may leave it to the environment; nothing else of it is shown anywhere. */
 function hostOf(url: string): string {
-  const host = URL.parse(url)?.host;
-  return host ? host : (process.env["PGHOST"] ?? "this machine");
+  return [URL.parse(url)?.host, process.env["PGHOST"]].find((name) => name) ?? "this machine";
 }
 
 function planText({ rows, begun }: CopyPlan, place: string): string {
