@@ -11,6 +11,27 @@ import { CounterfoilError } from "../domain/errors.ts";
 /** Types of columns. `numeric` is a decimal integer of any size, as text. */
 export type ColumnType = "int8" | "text" | "bool" | "bytea" | "numeric";
 
+/** Every table whose rows are copied. */
+export type TableName =
+  | "receipts"
+  | "payloads"
+  | "redelivered"
+  | "redeliveries"
+  | "mismatches"
+  | "obligations"
+  | "progress"
+  | "requests"
+  | "attempts"
+  | "answers"
+  | "replays"
+  | "snapshots"
+  | "destinations"
+  | "refusals"
+  | "audit";
+
+/** The kinds of units, each named by its first table. */
+export type UnitKind = "receipts" | "obligations" | "replays" | "snapshots" | "destinations" | "refusals" | "audit";
+
 export interface CopiedTable {
   /** Columns that hold the key of the unit that a row belongs to. */
   readonly owner: readonly string[];
@@ -43,7 +64,7 @@ const step = {
 const names = { connection: "text", account: "text" } as const;
 
 /** Every table whose rows are copied. Those of workers and of proofs that a commit is kept are not: they tell of processes. */
-export const copiedTables = {
+export const copiedTables: Readonly<Record<TableName, CopiedTable>> = {
   receipts: {
     owner: ["id"],
     order: ["id"],
@@ -198,14 +219,12 @@ export const copiedTables = {
       after: "text",
     },
   },
-} as const satisfies Readonly<Record<string, CopiedTable>>;
-
-export type TableName = keyof typeof copiedTables;
+};
 
 export const tableNames: readonly TableName[] = Object.keys(copiedTables) as TableName[];
 
 /** The kinds of units, each by its first table, in the order in which they are copied. */
-export const unitTables = {
+export const unitTables: Readonly<Record<UnitKind, readonly TableName[]>> = {
   receipts: ["receipts", "payloads", "redelivered", "redeliveries", "mismatches"],
   obligations: ["obligations", "progress", "requests", "attempts", "answers"],
   replays: ["replays"],
@@ -213,9 +232,7 @@ export const unitTables = {
   destinations: ["destinations"],
   refusals: ["refusals"],
   audit: ["audit"],
-} as const satisfies Readonly<Record<string, readonly TableName[]>>;
-
-export type UnitKind = keyof typeof unitTables;
+};
 
 export const unitKinds: readonly UnitKind[] = Object.keys(unitTables) as UnitKind[];
 

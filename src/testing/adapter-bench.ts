@@ -5,9 +5,9 @@ import { connect } from "../app/connect.ts";
 import { defineApp } from "../app/define-app.ts";
 import type { DeliveryInput } from "../app/own-work.ts";
 import type { OwnTransaction } from "../app/within.ts";
-import { effect } from "../domain/effect.ts";
+import { type Effect, effect } from "../domain/effect.ts";
 import type { Handle, HandlerContext } from "../domain/handler.ts";
-import { resource } from "../domain/resource.ts";
+import { type Resource, resource } from "../domain/resource.ts";
 import { type } from "../domain/schema.ts";
 import { standardWebhooks } from "../providers/standard-webhooks.ts";
 import type { AdapterSubject } from "./adapter-subject.ts";
@@ -16,14 +16,16 @@ import type { AdapterSubject } from "./adapter-subject.ts";
 export type AdapterCase = (bench: AdapterBench) => Promise<void>;
 
 /** An effect to owe; nothing is called, since no worker is started. */
-export const parcel = effect("exercise-parcel/v1", {
+export const parcel: Effect<{ readonly to: string }> = effect("exercise-parcel/v1", {
   input: type<{ readonly to: string }>(),
   request: ({ input }) => ({ method: "POST", url: "https://carrier.example/v1/parcels", json: input }),
   idempotency: "none",
 });
 
 /** A kind of thing to keep snapshots of. */
-export const thing = resource("exercise-thing", { state: type<{ readonly name: string }>() });
+export const thing: Resource<{ readonly name: string }> = resource("exercise-thing", {
+  state: type<{ readonly name: string }>(),
+});
 
 const secrets = ["whsec_Y291bnRlcmZvaWwgYWRhcHRlciBleGVyY2lzZQ=="];
 

@@ -4,13 +4,6 @@
  *
  * Arrays travel in the server's binary form: nothing in them is quoted, and bytes are not spelled out.
  */
-const types = {
-  text: { oid: 25, size: textSize, write: writeText },
-  int8: { oid: 20, size: () => 8, write: writeInteger },
-  bool: { oid: 16, size: () => 1, write: writeBoolean },
-  bytea: { oid: 17, size: ({ length }: Uint8Array) => length, write: writeBytes },
-} as const;
-
 interface ValueOf {
   readonly text: string;
   readonly int8: number;
@@ -18,7 +11,14 @@ interface ValueOf {
   readonly bytea: Uint8Array;
 }
 
-type ColumnType = keyof typeof types;
+type ColumnType = keyof ValueOf;
+
+const types: { readonly [Type in ColumnType]: Encoding<ValueOf[Type]> } = {
+  text: { oid: 25, size: textSize, write: writeText },
+  int8: { oid: 20, size: () => 8, write: writeInteger },
+  bool: { oid: 16, size: () => 1, write: writeBoolean },
+  bytea: { oid: 17, size: ({ length }) => length, write: writeBytes },
+};
 
 type RowOf<Columns extends Readonly<Record<string, ColumnType>>> = {
   readonly [Name in keyof Columns]: ValueOf[Columns[Name]] | null;
@@ -62,7 +62,7 @@ export function relation<const Columns extends Readonly<Record<string, ColumnTyp
 
 /** One array of the server's binary form, as `array_recv` reads it. */
 export function binaryArray<Type extends ColumnType>(type: Type, values: readonly (ValueOf[Type] | null)[]): Buffer {
-  const { oid, size, write } = types[type] as unknown as Encoding<ValueOf[Type]>;
+  const { oid, size, write } = types[type];
   if (values.length === 0) return header([0, 0, oid]);
   const sizes = values.map((value) => (value === null ? 0 : size(value)));
   const buffer = Buffer.allocUnsafe(sizes.reduce((sum, each) => sum + each + 4, 20));
