@@ -167,7 +167,8 @@ test("a commit wakes the worker of its process; polling finds what other process
     office.clock.advance(100);
     return (await desk.state("order-2")) === "done";
   });
-  // What has ended is watched no more.
+  // What has ended is watched no more; its worker hears of the end once that is on the disk.
+  await eventually(() => desk.kinds().filter((kind) => kind === "attempt.ended").length === 2);
   office.clock.advance(minute);
   expect(desk.kinds()).not.toContain("lease.lost");
 });
