@@ -3,7 +3,7 @@ import type { App } from "counterfoil";
 import { sampleDelivery, stripe } from "counterfoil/providers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTables, cancelOrder, placeOrder, replaceShipment } from "../examples/shop/orders.ts";
-import { temporaryDatabase } from "./support/order-app.ts";
+import { engine, temporaryDatabase } from "./support/engine.ts";
 
 let stack: AsyncDisposableStack;
 let app: App;
@@ -11,7 +11,9 @@ let secrets: Readonly<Record<"stripe" | "marketplace", string>>;
 
 beforeEach(async () => {
   stack = new AsyncDisposableStack();
-  process.env["SHOP_DATA"] = stack.use(await temporaryDatabase()).folder;
+  const { address, folder } = stack.use(await temporaryDatabase());
+  process.env["SHOP_DATA"] = folder;
+  process.env["SHOP_STORE"] = engine === "sqlite" ? "sqlite" : address;
   const { dataFolder } = await import("../examples/shop/data-folder.ts");
   ({ secrets } = dataFolder());
   const { shopApp } = await import("../examples/shop/counterfoil.config.ts");

@@ -1,9 +1,9 @@
 import { type App, connect, defineApp, jsonLogger } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { dataFolder } from "./data-folder.ts";
 import { courier, refund, ship } from "./fulfilment.ts";
 import { paid, refunded } from "./payments.ts";
+import { shopStore } from "./shop-store.ts";
 
 /** Stripe accounts of the shops that sell through the marketplace; an account that is not here has no tenant. */
 const sellers: Readonly<Record<string, string>> = { acct_north: "north", acct_south: "south" };
@@ -11,7 +11,7 @@ const sellers: Readonly<Record<string, string>> = { acct_north: "north", acct_so
 export function shopApp(): App {
   const { database, secrets } = dataFolder();
   return defineApp({
-    store: sqlite(database),
+    store: shopStore(database),
     connections: [
       connect("stripe", { provider: stripe, secrets: [secrets.stripe], tenant: "acme", handlers: [paid, refunded] }),
       connect("marketplace", {

@@ -1,15 +1,15 @@
 /** The shop with short leases, so that a killed worker's calls are taken up again while you watch. */
 import { type App, connect, defineApp } from "counterfoil";
 import { stripe } from "counterfoil/providers";
-import { sqlite } from "counterfoil/sqlite";
 import { dataFolder } from "./data-folder.ts";
 import { courier, refund, ship } from "./fulfilment.ts";
 import { paid, refunded } from "./payments.ts";
+import { shopStore } from "./shop-store.ts";
 
 const { database, secrets } = dataFolder();
 
 export const app: App = defineApp({
-  store: sqlite(database),
+  store: shopStore(database),
   connections: [
     connect("stripe", { provider: stripe, secrets: [secrets.stripe], tenant: "acme", handlers: [paid, refunded] }),
   ],

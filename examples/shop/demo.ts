@@ -1,7 +1,8 @@
 /**
  * `npm run demo`: a rough day in half a minute. A receiver and a worker run as processes of their own
- * on a temporary database; the worker is killed in mid-call; the carriers lose answers. At the end the
- * books are compared: what was owed, and what really happened at the carriers.
+ * on a temporary database, or with `-- --store postgres` on a temporary server; the worker is killed in
+ * mid-call; the carriers lose answers. At the end the books are compared: what was owed, and what really
+ * happened at the carriers.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,7 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { startFakeProvider } from "counterfoil/testing";
+import { chooseStore } from "./choose-store.ts";
 import { dataFolder } from "./data-folder.ts";
 import { bookkeeping, printBooks } from "./demo-books.ts";
 import { type DemoDelivery, type DemoOrder, demoDeliveries, demoOrders, refundDelivery } from "./demo-events.ts";
@@ -20,6 +23,8 @@ stack.defer(() => rmSync(folder, { recursive: true, force: true }));
 const carrier = stack.use(await startFakeProvider());
 const courier = stack.use(await startFakeProvider({ contract: "ignores" }));
 Object.assign(process.env, { SHOP_DATA: folder, SHOP_CARRIER: carrier.url, SHOP_COURIER: courier.url });
+const { values } = parseArgs({ options: { store: { type: "string", default: "sqlite" } } });
+await chooseStore(values.store, stack);
 const { secrets } = dataFolder(folder);
 const { app } = await import("./demo.config.ts");
 const { createTables, placeOrder } = await import("./orders.ts");

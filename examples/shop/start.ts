@@ -1,11 +1,13 @@
-/** `npm start`: the shop on embedded SQLite, with two carriers to call, until Ctrl-C. */
+/** `npm start`: the shop on embedded SQLite or on PostgreSQL, with two carriers to call, until Ctrl-C. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startFakeProvider } from "counterfoil/testing";
+import { chooseStore } from "./choose-store.ts";
 import { dataFolder } from "./data-folder.ts";
 
-const usage = `npm start -- [--port 4600] [--carrier-port 4601] [--courier-port 4602] [--data .counterfoil/shop]
-Environment: SHOP_PORT, SHOP_CARRIER_PORT, SHOP_COURIER_PORT, SHOP_DATA; SHOP_LOG=1 logs JSON lines.`;
+const usage = `npm start -- [--store sqlite] [--port 4600] [--carrier-port 4601] [--courier-port 4602] [--data .counterfoil/shop]
+The store is sqlite, postgres (a server for this try, gone with it), or the URL of a PostgreSQL database.
+Environment: SHOP_STORE, SHOP_PORT, SHOP_CARRIER_PORT, SHOP_COURIER_PORT, SHOP_DATA; SHOP_LOG=1 logs JSON lines.`;
 
 const { env } = process;
 const { values } = readArguments();
@@ -22,6 +24,7 @@ function readArguments() {
 function parse() {
   return parseArgs({
     options: {
+      store: { type: "string", default: env["SHOP_STORE"] ?? "sqlite" },
       port: { type: "string", default: env["SHOP_PORT"] ?? "4600" },
       "carrier-port": { type: "string", default: env["SHOP_CARRIER_PORT"] ?? "4601" },
       "courier-port": { type: "string", default: env["SHOP_COURIER_PORT"] ?? "4602" },
@@ -56,6 +59,10 @@ const courier = stack.use(
 env["SHOP_DATA"] = values.data;
 env["SHOP_CARRIER"] = carrier.url;
 env["SHOP_COURIER"] = courier.url;
+await chooseStore(values.store, stack).catch((error: unknown) => {
+  console.error(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  return process.exit(2);
+});
 const { app } = await import("./counterfoil.config.ts");
 const { createTables, placeOrder } = await import("./orders.ts");
 
@@ -66,13 +73,15 @@ await placeOrder(app, { tenant: "acme", id: "1042", total: 4200, currency: "eur"
 const { url, port } = await onPort("port", values.port, (chosen) => app.listen({ port: chosen }));
 
 const data = values.data === join(".counterfoil", "shop") ? "" : `SHOP_DATA=${values.data} `;
+const { SHOP_STORE = "sqlite" } = env;
+const store = SHOP_STORE === "sqlite" ? "" : `SHOP_STORE=${SHOP_STORE} `;
 const shop = `--config ${join("examples", "shop", "counterfoil.config.ts")}`;
 const at = port === 4600 ? "" : ` --url ${url}`;
 console.log(
-  `Ready: hooks on ${url}${app.basePath}/<connection> (${[...app.connections.keys()].join(", ")}), worker running, carriers on ${carrier.url} and ${courier.url}, data in ${folder}`,
+  `Ready: hooks on ${url}${app.basePath}/<connection> (${[...app.connections.keys()].join(", ")}), worker running, carriers on ${carrier.url} and ${courier.url}, data in ${store === "" ? folder : new URL(SHOP_STORE).host}`,
 );
-console.log(`Try:   ${data}npm run -s counterfoil -- send stripe --id evt_1 --times 2 ${shop}${at}`);
-console.log(`Then:  ${data}npm run -s counterfoil -- show acme 1042/fulfil/v1 ${shop}`);
+console.log(`Try:   ${store}${data}npm run -s counterfoil -- send stripe --id evt_1 --times 2 ${shop}${at}`);
+console.log(`Then:  ${store}${data}npm run -s counterfoil -- show acme 1042/fulfil/v1 ${shop}`);
 await ending;
 
 /** Starts something on a port, and says which flag chooses another when that one is taken. */
