@@ -64,7 +64,9 @@ test("who may not know since when another role's transaction runs is told how ol
     `CREATE ROLE ${role} LOGIN PASSWORD 'secret'; GRANT USAGE ON SCHEMA counterfoil TO ${role};
     GRANT SELECT ON ALL TABLES IN SCHEMA counterfoil TO ${role}`,
   );
-  onTestFinished(() => void ask(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`));
+  onTestFinished(async () => {
+    await ask(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
   const restricted = new URL(url);
   restricted.username = role;
   restricted.password = "secret";
