@@ -27,7 +27,7 @@ export interface Limits {
   readonly groupMax: number;
   /** Handler time after which a group takes no further member. */
   readonly groupMs: number;
-  /** Time of one handler in its transaction, where the store cannot tell what it waits for. */
+  /** Time that a handler may wait for anything but its transaction; SQLite allows none. */
   readonly handlerMs: number;
   /** Whole-transaction runs of a handler that lost a deadlock or serialization race. */
   readonly rerunsMax: number;

@@ -160,7 +160,7 @@ test("a statement that nobody awaited is part of its attempt, and one that comes
       void note(native, "floating");
       void sleep(1).then(() => note(native, "late").catch((error: unknown) => late.push(error)));
     });
-    await expect.poll(() => late).toMatchObject([{ code: "TRANSACTION_CLOSED" }]);
+    await expect.poll(() => late, { timeout: 30_000 }).toMatchObject([{ code: "TRANSACTION_CLOSED" }]);
   });
   expect(await bodies()).toEqual(["floating"]);
 });

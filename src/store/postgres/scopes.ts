@@ -18,6 +18,7 @@ import { closedError, unfinishedError } from "../scope-errors.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import { NativeHandle } from "./native.ts";
+import { Patience } from "./patience.ts";
 import type { Line } from "./session.ts";
 
 export interface Scope {
@@ -36,7 +37,7 @@ export interface ScopesOptions {
   readonly session: Line;
   /** Knows the scope that a call comes from. */
   readonly inside: AsyncLocalStorage<Scope>;
-  /** Time of an outermost attempt. */
+  /** Time of an outermost attempt in which it waits for nothing of the transaction's. */
   readonly attemptMs: number;
 }
 
@@ -46,6 +47,8 @@ export class Scopes {
   readonly #attemptMs: number;
   readonly #stack: Scope[] = [];
   #broken: CounterfoilError | undefined;
+  /** Of the latest outermost attempt. */
+  #patience: Patience | undefined;
 
   constructor({ session, inside, attemptMs }: ScopesOptions) {
     this.#session = session;
@@ -125,10 +128,14 @@ export class Scopes {
 
   async #send(scope: Scope, query: DriverQuery, doing: Doing): Promise<DriverResult> {
     this.#begin();
+    const patience = this.#patience;
+    patience?.asks();
     try {
       return await this.#session.send(query, doing);
     } catch (error) {
       throw this.#met(scope, error);
+    } finally {
+      patience?.hears();
     }
   }
 
@@ -177,15 +184,19 @@ export class Scopes {
     if (failed) throw poisoned(failed.error);
   }
 
-  /** Gives up waiting for an outermost attempt whose time is over: others wait for the same commit. */
+  /**
+   * Gives up waiting for an outermost attempt that waits for something else: others wait for the same commit.
+   * The time of its statements is not counted, which the server bounds.
+   */
   async #inTime<T>({ depth }: Scope, settled: Promise<T>): Promise<T> {
     if (depth > 1) return settled;
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(unfinishedError("an attempt")), this.#attemptMs);
+    const patience = new Patience(this.#attemptMs, () => reject(unfinishedError("an attempt")));
+    this.#patience = patience;
     try {
       return await Promise.race([settled, late]);
     } finally {
-      clearTimeout(timer);
+      patience.stop();
     }
   }
 
