@@ -5,7 +5,7 @@ import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
 import { claimObligations } from "./claims.ts";
-import type { DriverQuery, DriverResult } from "./driver.ts";
+import { type DriverQuery, type DriverResult, sqlState } from "./driver.ts";
 import type { Handle } from "./handle.ts";
 import { dueLanes } from "./lanes.ts";
 import { expiredLeases, renewLeases } from "./leases.ts";
@@ -59,11 +59,11 @@ export class PostgresTransaction implements Contract.StoreTx {
     return this.#scopes.attempt(body);
   }
 
-  async query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
+  query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
     return this.#runUser(templateText(text), values);
   }
 
-  async run(text: string, values: readonly SqlValue[]): Promise<Rows> {
+  run(text: string, values: readonly SqlValue[]): Promise<Rows> {
     return this.#runUser(numbered(text), values);
   }
 
@@ -71,7 +71,11 @@ export class PostgresTransaction implements Contract.StoreTx {
     const values = bindValues(given);
     if (controls(text)) this.#scopes.refuse(controlError());
     // In the extended protocol also without values: the server then takes one statement only.
-    return withChanges(await this.#ask({ text, values, types: readTypes, queryMode: "extended" }));
+    try {
+      return withChanges(await this.#ask({ text, values, types: readTypes, queryMode: "extended" }));
+    } catch (error) {
+      throw placed(error);
+    }
   }
 
   async claimReceipts(drafts: readonly Contract.ReceiptDraft[]): Promise<readonly Contract.ClaimedReceipt[]> {
@@ -180,6 +184,12 @@ export class PostgresTransaction implements Contract.StoreTx {
   async clampDue(bounds: Contract.DueBounds): Promise<number> {
     return clampDue(this.#handle, bounds);
   }
+}
+
+/** Tells where the user's code stands that the statement is of, instead of where its answer was read. */
+function placed(error: unknown): unknown {
+  if (error instanceof Error && sqlState(error) !== undefined) Error.captureStackTrace(error, placed);
+  return error;
 }
 
 /** Commands whose count is of rows that they changed. */
