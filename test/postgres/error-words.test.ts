@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { errorSummary } from "../../domain/error-summary.ts";
-import { commit } from "../conformance/bundle.conformance.ts";
-import { postgresBundle } from "./bundle.conformance.ts";
+import { errorSummary } from "../../src/domain/error-summary.ts";
+import { commit } from "../../src/store/conformance/bundle.conformance.ts";
+import { postgresBundle } from "../../src/store/postgres/bundle.conformance.ts";
 
 const create = `CREATE TABLE notes (
   id int PRIMARY KEY, body text NOT NULL, parent int REFERENCES notes (id), size int CONSTRAINT small CHECK (size < 9))`;
