@@ -1,7 +1,9 @@
 /** app.within on PostgreSQL: what the user's transaction is before, meanwhile and after. */
 
-import { fromPg } from "counterfoil/adapters";
+import type { UserTransaction } from "counterfoil";
+import { fromPg, fromTypeorm } from "counterfoil/adapters";
 import { Client } from "pg";
+import { DataSource } from "typeorm";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { ask, untilBlocked } from "../support/postgres-query.ts";
@@ -109,7 +111,7 @@ describe("meanwhile", () => {
 describe("races", () => {
   test("a deadlock is a lost race of the user's whole transaction, which a second run wins", async () => {
     await ask(own.url, "INSERT INTO orders VALUES ('1', 'new'), ('2', 'new')");
-    const codes: unknown[] = [];
+    const met: unknown[] = [];
     const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const transfer = async (index: 0 | 1): Promise<void> => {
       const client = await own.begun();
@@ -123,13 +125,13 @@ describe("races", () => {
         });
         await client.query("COMMIT");
       } catch (error) {
-        codes.push((error as { code?: string }).code);
+        met.push(error);
         await client.query("ROLLBACK");
         await transfer(index);
       }
     };
     await Promise.all([transfer(0), transfer(1)]);
-    expect(codes).toEqual(["RACE_LOST"]);
+    expect(met).toMatchObject([{ code: "RACE_LOST", message: expect.stringMatching(/run it again from its start/) }]);
     expect(await own.owed()).toEqual(["by-0", "by-1"]);
   });
 
@@ -215,6 +217,34 @@ describe("afterwards", () => {
     expect(await late.promise).toMatchObject({ code: "TRANSACTION_CLOSED" });
     await client.query("COMMIT");
     expect(await hasty.owed()).toEqual([]);
+  });
+});
+
+test("nothing more is sent on a connection that is gone: some tools never answer then", async () => {
+  const client = await own.begun();
+  const { query } = fromPg(client);
+  const sent: string[] = [];
+  const gone: UserTransaction = {
+    handle: client,
+    query: async (statement) => {
+      sent.push(statement.text);
+      if (sent.includes("SELECT 'gone'")) throw Object.assign(new Error("terminated"), { code: "57P01" });
+      return query(statement);
+    },
+  };
+  const work = own.app.within(gone).run({ tenant: "acme" }, ({ tx }) => tx.sql`SELECT 'gone'`);
+  await expect(work).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(sent.at(-1)).toBe("SELECT 'gone'");
+});
+
+test("a transaction of TypeORM that has ended is refused, also while its client is in another one", async () => {
+  const source = new DataSource({ type: "postgres", url: own.url, extra: { max: 1 } });
+  await source.initialize();
+  onTestFinished(() => source.destroy());
+  const late = await source.transaction(async (manager) => manager);
+  await source.transaction(async () => {
+    const work = own.app.within(fromTypeorm(late)).run({ tenant: "acme" }, () => "done");
+    await expect(work).rejects.toMatchObject({ code: "TRANSACTION_CLOSED" });
   });
 });
 

@@ -32,6 +32,39 @@ describe("a transaction of node:sqlite", () => {
   });
 });
 
+describe("what is done in it", () => {
+  test("is undone also outside of an attempt, and no savepoint is left behind", async () => {
+    const { address } = await ownDatabase();
+    const store = sqlite(address);
+    await store.migrate();
+    await store.open();
+    onTestFinished(() => store.close());
+    const database = new DatabaseSync(address);
+    onTestFinished(() => database.close());
+    database.exec("BEGIN IMMEDIATE");
+    const work = (end: () => void): Promise<void> =>
+      store.within(
+        database,
+        async (tx) => {
+          await tx.touch();
+          end();
+        },
+        { waitMs: 0 },
+      );
+    const undone = work(() => {
+      throw new Error("undo");
+    });
+    await expect(undone).rejects.toThrow("undo");
+    const touches = "SELECT value FROM counterfoil_totals WHERE name = 'touches'";
+    const touched = () => database.prepare(touches).get()?.["value"];
+    expect(touched()).toBeUndefined();
+    await work(() => undefined);
+    expect(touched()).toBe(1);
+    expect(() => database.exec("RELEASE counterfoil")).toThrow(/no such savepoint/);
+    database.exec("COMMIT");
+  });
+});
+
 describe("is refused", () => {
   let address: string;
   let app: App;
