@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { commit } from "../conformance/bundle.conformance.ts";
 import type { StoreTx } from "../store.ts";
@@ -153,14 +152,16 @@ test("the handle of one attempt is dead in the next, although the transaction is
 
 test("a statement that nobody awaited is part of its attempt, and one that comes later of none", async () => {
   const { store, bodies } = await withNotes();
-  const late: unknown[] = [];
   await commit(store, async (tx) => {
+    const ended = Promise.withResolvers<void>();
+    let late: Promise<unknown> | undefined;
     await tx.attempt(async () => {
       const native = nativeOf(tx);
       void note(native, "floating");
-      void sleep(1).then(() => note(native, "late").catch((error: unknown) => late.push(error)));
+      late = ended.promise.then(() => note(native, "late"));
     });
-    await expect.poll(() => late, { timeout: 30_000 }).toMatchObject([{ code: "TRANSACTION_CLOSED" }]);
+    ended.resolve();
+    await expect(late).rejects.toMatchObject({ code: "TRANSACTION_CLOSED" });
   });
   expect(await bodies()).toEqual(["floating"]);
 });
