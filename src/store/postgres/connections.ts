@@ -4,7 +4,7 @@
  */
 import { CounterfoilError } from "../../domain/errors.ts";
 import { Turn } from "../turn.ts";
-import { createPool, type DriverPool, type DriverSettings, sqlState } from "./driver.ts";
+import { createPool, type DriverPool, type DriverSettings, type PooledClient, sqlState } from "./driver.ts";
 import { type Deadlines, Session } from "./session.ts";
 
 export interface PoolOptions {
@@ -15,6 +15,9 @@ export interface PoolOptions {
   readonly connectMs: number;
   readonly deadlines: Deadlines;
 }
+
+/** Least time for a server to begin a transaction, where the wait for a connection has used it up. */
+const beginMsMin = 500;
 
 export class Connections {
   readonly #options: PoolOptions;
@@ -29,10 +32,14 @@ export class Connections {
 
   /** A connection for one transaction; whoever takes it releases it. @throws CounterfoilError STORE_BUSY or STORE_UNAVAILABLE. */
   async take(waitMs: number): Promise<Session> {
+    const endMs = performance.now() + waitMs;
     const done = await this.#turn.take(waitMs);
     try {
       this.#pool ??= this.#open();
-      return new Session(await this.#pool.connect(), { deadlines: this.#options.deadlines, done });
+      const client = await inTime(this.#pool.connect(), endMs - performance.now());
+      // A server that does not even begin is not waited for any longer than a connection.
+      const deadlines = { ...this.#options.deadlines, beginMs: Math.max(endMs - performance.now(), beginMsMin) };
+      return new Session(client, { deadlines, done });
     } catch (error) {
       done();
       throw unavailable(error);
@@ -53,6 +60,23 @@ export class Connections {
     pool.on("error", () => undefined);
     pool.on("connect", (client) => client.on("error", () => undefined));
     return pool;
+  }
+}
+
+/** A connection that comes later than anybody waits for it goes to the pool. */
+async function inTime(connecting: Promise<PooledClient>, waitMs: number): Promise<PooledClient> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`No connection was made within ${waitMs} ms`)), waitMs);
+  try {
+    return await Promise.race([connecting, late]);
+  } catch (error) {
+    connecting.then(
+      (client) => client.release(),
+      () => undefined,
+    );
+    throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -150,6 +150,20 @@ test.for([
   expect(await idsAt(url)).toEqual(["next"]);
 });
 
+test("a transaction that cannot begin is given up when the wait for it is over, whatever the other deadlines", async () => {
+  const hour = 3_600_000;
+  const { proxy, store } = await proxied({ deadlines: { statementMs: hour, commitMs: hour }, connectMs: hour });
+  await claimedId(store, { eventId: "before" });
+  proxy.setMode({ kind: "stall" });
+  // The first has a connection that was good before, the next one has to make another.
+  for (let n = 0; n < 2; n += 1) {
+    const begun = store.transaction((tx) => tx.touch(), { waitMs: 300 });
+    await expect(begun).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  }
+  proxy.setMode({ kind: "pass" });
+  await eventually(() => claimedId(store, { eventId: "after" }).catch(() => false), { what: "a commit" });
+});
+
 test("answers that arrive byte by byte are read as any", async () => {
   const { proxy, store } = await proxied();
   proxy.setMode({ kind: "slice", bytes: 3 });

@@ -17,6 +17,8 @@ export interface Deadlines {
   readonly statementMs: number;
   /** Time of COMMIT, kept by the client alone. */
   readonly commitMs: number;
+  /** Time of BEGIN, kept by the client alone. Default: that of a statement. */
+  readonly beginMs?: number;
 }
 
 export interface SessionOptions {
@@ -134,11 +136,16 @@ export class Session {
     this.#done();
   }
 
+  #withinMs(doing: Doing): number {
+    const { statementMs, commitMs, beginMs = statementMs + marginMs } = this.#deadlines;
+    if (doing === "commit") return commitMs;
+    return doing === "begin" ? beginMs : statementMs + marginMs;
+  }
+
   async #send(query: DriverQuery, doing: Doing): Promise<DriverResult> {
     // What is not even sent has no effect that could be unknown.
     if (this.#lost) throw this.#lost;
-    const { statementMs, commitMs } = this.#deadlines;
-    const withinMs = doing === "commit" ? commitMs : statementMs + marginMs;
+    const withinMs = this.#withinMs(doing);
     const timer = setTimeout(() => this.#giveUp(doing, withinMs), withinMs);
     this.#gather();
     try {
