@@ -1,12 +1,13 @@
 /** The application of the soak: every process of a fleet serves it, over the same database. */
-import { type App, connect, defineApp, effect, resource, type Store, type } from "counterfoil";
+import { type App, connect, defineApp, effect, type Limits, resource, type Store, type } from "counterfoil";
 import { postgres } from "counterfoil/postgres";
 import { generic } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
 import { systemClock } from "../../src/domain/system-clock.ts";
 import { type Fact, shops } from "./facts.ts";
 
-const { SOAK_DATABASE = "", SOAK_SECRET, SOAK_CARRIER = "", SOAK_COURIER = "", SOAK_SKEW_MS = "0" } = process.env;
+const { SOAK_DATABASE = "", SOAK_SECRET, SOAK_CARRIER = "", SOAK_COURIER = "" } = process.env;
+const { SOAK_SKEW_MS = "0", SOAK_LIMITS = "{}" } = process.env;
 
 type Data<Type extends Fact["type"]> = Omit<Extract<Fact, { readonly type: Type }>, "type">;
 type Told<Type extends Fact["type"]> = { readonly type: Type; readonly data: Data<Type> };
@@ -117,7 +118,8 @@ const limits = {
   retryFirstMs: 50,
   retryMaxMs: 2_000,
   pollMs: 250,
-} as const;
+  ...(JSON.parse(SOAK_LIMITS) as Partial<Limits>),
+};
 
 /** A machine whose clock is wrong by this much. */
 function skewed(skewMs: number) {
@@ -126,7 +128,9 @@ function skewed(skewMs: number) {
 }
 
 function store(): Store {
-  return SOAK_DATABASE.startsWith("postgres:") ? postgres(SOAK_DATABASE) : sqlite(SOAK_DATABASE);
+  if (!SOAK_DATABASE.startsWith("postgres:")) return sqlite(SOAK_DATABASE);
+  // A server that hangs is given up before a lease ends.
+  return postgres({ connectionString: SOAK_DATABASE, connectMs: 3_000, statementMs: 3_000, commitMs: 3_000 });
 }
 
 const app: App = defineApp({

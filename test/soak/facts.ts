@@ -64,7 +64,8 @@ function copyOf({ shop, id, body }: Delivery, chance: Chance): Delivery {
   };
 }
 
-function messageOf(shop: Shop, id: string, { type, ...data }: Fact): Message {
+/** The bytes that tell a fact. */
+export function messageOf(shop: Shop, id: string, { type, ...data }: Fact): Message {
   return { shop, id, body: JSON.stringify({ id, type, data }) };
 }
 

@@ -99,24 +99,33 @@ export class Senders {
     if (times > 1) this.problems.push(`${name} was told ${times} times that it is new`);
   }
 
-  /** The answer, or what kept it away. */
-  #send({ shop, body }: Message): Promise<Answer | string> {
+  #send(message: Message): Promise<Answer | string> {
     const ready = this.#options.receivers.filter(({ url }) => url !== undefined);
     if (ready.length === 0) return Promise.resolve("no receiver");
-    const url = `${this.#options.chance.pick(ready).url}/hooks/${shop}`;
-    const { promise, resolve } = Promise.withResolvers<Answer | string>();
-    const headers = { "content-type": "application/json", "x-signature": signature(body) };
-    const sent = request(url, { agent: this.#agent, method: "POST", headers, timeout: 30_000 }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      response.once("end", () => resolve({ status: response.statusCode ?? 0, text }));
-      response.once("close", () => resolve("no whole answer"));
-    });
-    sent.once("timeout", () => sent.destroy(Object.assign(new Error("timeout"), { code: "timeout" })));
-    sent.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    sent.end(body);
-    return promise;
+    return post(this.#options.chance.pick(ready), message, this.#agent);
   }
+}
+
+/** Sends once; gives the status, or what kept an answer away. */
+export async function sendOnce(receiver: Member, message: Message): Promise<number | string> {
+  const answer = await post(receiver, message, new Agent());
+  return typeof answer === "string" ? answer : answer.status;
+}
+
+/** The answer, or what kept it away. */
+function post({ url }: Member, { shop, body }: Message, agent: Agent): Promise<Answer | string> {
+  const { promise, resolve } = Promise.withResolvers<Answer | string>();
+  const headers = { "content-type": "application/json", "x-signature": signature(body) };
+  const sent = request(`${url}/hooks/${shop}`, { agent, method: "POST", headers, timeout: 30_000 }, (response) => {
+    let text = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    response.once("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    response.once("close", () => resolve("no whole answer"));
+  });
+  sent.once("timeout", () => sent.destroy(Object.assign(new Error("timeout"), { code: "timeout" })));
+  sent.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  sent.end(body);
+  return promise;
 }
 
 export function nameOf({ shop, id }: Pick<Message, "shop" | "id">): string {

@@ -3,14 +3,15 @@
  * disorder, providers that lose answers, and incidents throughout. In the end everything has to be as the
  * reference says, and nothing may have been told to a sender that did not hold.
  */
-import { type FakeProvider, startFakeProvider } from "counterfoil/testing";
+import type { FakeProvider } from "counterfoil/testing";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type SeededRandom, seededRandom } from "../../src/testing/random.ts";
-import { type Books, Ledger } from "./books.ts";
+import type { Books } from "./books.ts";
 import { Chaos, type IncidentCounts } from "./chaos.ts";
 import { planDeliveries } from "./facts.ts";
-import { Member, runCommand } from "./fleet.ts";
-import { secret, Senders } from "./senders.ts";
+import type { Member } from "./fleet.ts";
+import { Senders } from "./senders.ts";
+import { openShop, type Shop } from "./shop.ts";
 import { verify, type Verified } from "./verify.ts";
 
 export interface SoakOptions {
@@ -47,47 +48,30 @@ export interface SoakReport extends Verified {
 }
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  await using fleet = await Soak.start(options);
-  return await fleet.run();
+  await using shop = await openShop(options.books);
+  return await new Soak(options, shop).run();
 }
 
-class Soak implements AsyncDisposable {
+class Soak {
   readonly #options: SoakOptions;
   readonly #random: SeededRandom;
+  readonly #shop: Shop;
   readonly #providers: readonly FakeProvider[];
   readonly #members: readonly Member[];
   readonly #chaos: Chaos;
-  readonly #ledger: Ledger;
   readonly #torn: string[] = [];
   /** The incident under way, and those before it. */
   #incident: Promise<unknown> = Promise.resolve();
 
-  static async start(options: SoakOptions): Promise<Soak> {
-    const providers = [await startFakeProvider(), await startFakeProvider({ contract: "ignores" })];
-    const environment = {
-      SOAK_DATABASE: options.books.address,
-      SOAK_SECRET: secret,
-      SOAK_CARRIER: providers[0]?.url ?? "",
-      SOAK_COURIER: providers[1]?.url ?? "",
-    };
-    await runCommand(environment, "migrate");
-    await new Ledger(options.books).createTables();
-    return new Soak(options, { providers, environment });
-  }
-
-  constructor(
-    options: SoakOptions,
-    made: { readonly providers: readonly FakeProvider[]; readonly environment: Readonly<Record<string, string>> },
-  ) {
-    const { receivers, workers, seed, books, endConnections } = options;
-    const member = (role: Member["role"]) => () => new Member(role, made.environment);
+  constructor(options: SoakOptions, shop: Shop) {
+    const { receivers, workers, seed, endConnections } = options;
     this.#options = options;
     this.#random = seededRandom(seed);
-    this.#providers = made.providers;
-    this.#ledger = new Ledger(books);
+    this.#shop = shop;
+    this.#providers = [shop.carrier, shop.courier];
     this.#members = [
-      ...Array.from({ length: receivers }, member("receiver")),
-      ...Array.from({ length: workers }, member("worker")),
+      ...Array.from({ length: receivers }, () => shop.serve("receiver")),
+      ...Array.from({ length: workers }, () => shop.serve("worker")),
     ];
     this.#chaos = new Chaos({ members: this.#members, chance: this.#random, endConnections });
   }
@@ -114,18 +98,13 @@ class Soak implements AsyncDisposable {
     const seconds = (performance.now() - startedMs) / 1_000;
     onProgress?.(`all delivered after ${seconds.toFixed(0)} s`);
     await this.#drained();
-    const verified = await verify({ ledger: this.#ledger, deliveries, senders, providers: this.#providers });
+    const verified = await verify({ ledger: this.#shop.ledger, deliveries, senders, providers: this.#providers });
     const problems = [...verified.problems, ...this.#torn, ...(await this.#stop())];
     const { acknowledged, retried, silenceMs } = senders;
     const requests = this.#providers.reduce((sum, provider) => sum + provider.counts().requests, 0);
     const states = countStates(this.#options.serverLog?.() ?? "");
     const incidents = this.#chaos.counts;
     return { ...verified, problems, acknowledged, retried, incidents, states, requests, seconds, silenceMs };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const member of this.#members) member.destroy();
-    for (const provider of this.#providers) await provider.close();
   }
 
   /** One answer in thirty is lost, before the effect or after it. */
@@ -152,7 +131,7 @@ class Soak implements AsyncDisposable {
   async #strike(): Promise<void> {
     try {
       await this.#chaos.strike();
-      this.#torn.push(...(await this.#ledger.torn()));
+      this.#torn.push(...(await this.#shop.ledger.torn()));
     } catch (error) {
       this.#torn.push(`an incident failed: ${String(error)}`);
     }
@@ -163,7 +142,7 @@ class Soak implements AsyncDisposable {
     const { drainMs = 300_000 } = this.#options;
     let open: readonly string[] = [];
     const isDone = async (): Promise<boolean> => {
-      open = await this.#ledger.open();
+      open = await this.#shop.ledger.open();
       return open.length === 0;
     };
     try {

@@ -1,0 +1,224 @@
+/**
+ * The same event ids, accounts, orders, operation keys, snapshots and prerequisite names in three tenants of
+ * one database, through every public call: each step is taken for one tenant after the other, comes to the
+ * same for each, and leaves everything of the others as it was.
+ */
+import { type App, CounterfoilError, type Operator } from "counterfoil";
+import { startFakeProvider } from "counterfoil/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { Operator as OperatorClass } from "../../src/operator/operator.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { counterfoil } from "../cli/command.ts";
+import { signedEvent } from "../support/case-delivery.ts";
+import { rows } from "../support/order-app.ts";
+import { ownDatabase } from "../support/own-database.ts";
+import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.config.ts";
+
+/** Verbs of whoever runs the whole database; they name no tenant. */
+const wholeStore = ["status", "attention", "refusals", "prune", "resume"];
+
+async function openMarket() {
+  const database = await ownDatabase();
+  const carrier = await startFakeProvider({ contract: "ignores" });
+  // What is to be looked up took effect and its answer was lost; the rest was refused.
+  carrier.failWhen(({ method, ref = "" }) => {
+    if (method !== "POST") return undefined;
+    return ref.endsWith("/lookup") ? { when: "after", kind: "reset" } : { when: "before", kind: "answer", status: 422 };
+  });
+  const { app, ship } = tenantsApp({ address: database.address, carrier: carrier.url, clock: new VirtualClock() });
+  await app.open();
+  onTestFinished(async () => {
+    await app.stop();
+    await carrier.close();
+  });
+  await rows(app, "CREATE TABLE orders (tenant TEXT, id TEXT, status TEXT, PRIMARY KEY (tenant, id))");
+  const env = { TENANTS_DATABASE: database.address, TENANTS_CARRIER: carrier.url };
+  return { app, ship, env, ...views(app) };
+}
+
+function views(app: App) {
+  const { reader } = app.runtime.store;
+  const receiptsOf = async ({ connection, account }: Side) =>
+    (await app.operator({ who: "viewer" }).receipts({ connection })).filter((receipt) => receipt.account === account);
+  /** What there is of a tenant: each row that moves, and each event with what belongs to it. */
+  const view = async (side: Side) => {
+    const { connection, account, tenant } = side;
+    const receipts = await receiptsOf(side);
+    return {
+      receipts: await Promise.all(receipts.map(({ id }) => reader.receipt(id))),
+      obligations: await reader.obligations({ tenant }, { limit: 100 }),
+      snapshot: await reader.snapshot({ connection, account, kind: "stock", id: "item-1" }),
+      orders: await rows(app, `SELECT id, status FROM orders WHERE tenant = '${tenant}'`),
+    };
+  };
+  const receiptId = async (side: Side, eventId: string): Promise<number> =>
+    (await receiptsOf(side)).find((receipt) => receipt.eventId === eventId)!.id;
+  return { view, receiptId };
+}
+
+type Market = Awaited<ReturnType<typeof openMarket>>;
+
+/** An operator that notes which of its verbs are used. */
+function noting(operator: Operator, used: Set<string>): Operator {
+  return new Proxy(operator, {
+    get: (target, name) => {
+      used.add(String(name));
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+type Step = (side: Side, operator: Operator) => Promise<unknown>;
+
+function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>> {
+  const receive = ({ connection, account }: Side, type: string, id: string, data: object = {}) =>
+    app.receive(connection, signedEvent(id, data, { type, ...(account && { account }) }));
+  const within = ({ tenant, connection, account }: Side, body: Parameters<App["transaction"]>[1]) =>
+    app.transaction({ tenant, connection, account }, body);
+  const counting = (side: Side, revision: number, level: number) =>
+    within(side, ({ snapshot }) => snapshot(stock, { id: "item-1", revision, state: { level } }));
+  const owing = (side: Side, order: string) =>
+    within(side, ({ owe }) => owe(ship, { key: ["own", "v1"], input: { order } }));
+  const named = ({ tenant }: Side, work: string) => ({ tenant, operationKey: `order-1/${work}` });
+  return {
+    "an event waits": (side) => receive(side, "paid", "evt-1"),
+    "it comes again": (side) => receive(side, "paid", "evt-1"),
+    "it comes with other content": (side) => receive(side, "paid", "evt-1", { other: true }),
+    "its mismatch is acknowledged": async (side, operator) =>
+      operator.resolve({ receiptId: await receiptId(side, "evt-1"), choice: "acknowledge" }),
+    "applied by hand it waits again": async (side, operator) =>
+      operator.apply({ receiptId: await receiptId(side, "evt-1") }),
+    "what it waits for arrives, and what it owes is sent": async (side) => {
+      await within(side, async ({ tx, arrived }) => {
+        await tx.sql`INSERT INTO orders (tenant, id, status) VALUES (${side.tenant}, 'order-1', 'new')`;
+        await arrived("order", "order-1");
+      });
+      await app.drain();
+    },
+    "a snapshot is applied": (side) => receive(side, "counted", "evt-2", { level: 20 }),
+    "its revision comes with other content": (side) => receive(side, "counted", "evt-3", { level: 21 }),
+    "an older snapshot is stale": (side) => counting(side, 1, 10),
+    "the conflict is taken": async (side, operator) =>
+      operator.resolve({ receiptId: await receiptId(side, "evt-3"), choice: "take" }),
+    "a newer snapshot is applied": (side) => counting(side, 3, 30),
+    "an applied event is run again": async (side, operator) =>
+      operator.reprocess({ receiptId: await receiptId(side, "evt-2") }),
+    "a key is owed": (side) => owing(side, "order-1"),
+    "the key is owed again": (side) => owing(side, "order-1"),
+    "the key is owed for something else": (side) => owing(side, "order-2"),
+    retry: (side, operator) => operator.retry(named(side, "retry")),
+    done: (side, operator) => operator.done({ ...named(side, "done"), evidence: "the carrier says so" }),
+    cancel: (side, operator) => operator.cancel({ ...named(side, "cancel"), reason: "not wanted" }),
+    "renew-key": (side, operator) => operator.renewKey({ ...named(side, "renew-key"), confirm: true }),
+    lookup: (side, operator) => operator.lookup(named(side, "lookup")),
+  };
+}
+
+function looks({ receiptId }: Market): Readonly<Record<string, Step>> {
+  return {
+    "obligations are shown": async ({ tenant }, operator) => {
+      const shown = await Promise.all(works.map((work) => operator.obligation(tenant, `order-1/${work}`)));
+      return shown.map(({ input, attempts, audit, next }) => [input, attempts.length, audit.length, next.text]);
+    },
+    "obligations are listed": async ({ tenant }, operator) =>
+      (await operator.obligations({ tenant })).map(({ operationKey, state }) => [operationKey, state]),
+    "an event is shown": async (side, operator) => {
+      const { receipt, obligations } = await operator.receipt(await receiptId(side, "evt-1"));
+      return [receipt.outcome, receipt.deliveries, obligations.map(({ operationKey }) => operationKey).toSorted()];
+    },
+    "events are listed": async ({ connection, account }, operator) =>
+      (await operator.receipts({ connection, eventId: "evt-1" }))
+        .filter((receipt) => receipt.account === account)
+        .map(({ eventId, outcome }) => [eventId, outcome]),
+    "bytes are shown": async (side, operator) =>
+      JSON.parse(Buffer.from((await operator.payload(await receiptId(side, "evt-2"))).bytes).toString()).data,
+  };
+}
+
+/** What a step gave or threw, without what tells tenants and rows apart. */
+async function outcomeOf(step: Promise<unknown>, { tenant }: Side): Promise<string> {
+  const value = await step.catch((error: unknown) => {
+    if (!(error instanceof CounterfoilError)) throw error;
+    return [error.code, error.message];
+  });
+  return JSON.stringify(value ?? null).replaceAll(tenant, "TENANT");
+}
+
+test("what one tenant does comes to the same for each, and is neither seen nor changed by another", async () => {
+  const market = await openMarket();
+  const used = new Set<string>();
+  const operator = noting(market.app.operator({ who: "ada" }), used);
+  let before = await Promise.all(sides.map(market.view));
+  for (const [name, step] of Object.entries(steps(market))) {
+    const outcomes = new Set<string>();
+    for (const [index, side] of sides.entries()) {
+      outcomes.add(await outcomeOf(step(side, operator), side));
+      const after = await Promise.all(sides.map(market.view));
+      expect(after.toSpliced(index, 1), `${name} for ${side.tenant}`).toEqual(before.toSpliced(index, 1));
+      before = after;
+    }
+    expect([...outcomes], name).toHaveLength(1);
+  }
+  for (const [name, step] of Object.entries(looks(market))) {
+    const outcomes = await Promise.all(sides.map((side) => outcomeOf(step(side, operator), side)));
+    expect(new Set(outcomes).size, `${name}: ${outcomes.join()}`).toBe(1);
+  }
+  // The steps did what they say, for each, and everything of a tenant is its own.
+  for (const side of sides) {
+    const { receipts, obligations, snapshot, orders } = await market.view(side);
+    expect(
+      receipts.map((detail) => [detail?.receipt.eventId, detail?.receipt.tenant, detail?.receipt.outcome]),
+    ).toEqual([
+      ["evt-3", side.tenant, "applied"],
+      ["evt-2", side.tenant, "applied"],
+      ["evt-1", side.tenant, "applied"],
+    ]);
+    const states = obligations.map(({ operationKey, state }) => [operationKey.split("/").at(-1), state]);
+    expect(Object.fromEntries(states)).toEqual({
+      retry: "owed",
+      done: "done",
+      cancel: "cancelled",
+      "renew-key": "owed",
+      lookup: "uncertain",
+      v1: "owed",
+    });
+    for (const obligation of obligations) expect(obligation).toMatchObject(side);
+    expect([snapshot?.revision, orders]).toEqual(["3", [{ id: "order-1", status: "paid" }]]);
+  }
+  const verbs = Object.getOwnPropertyNames(OperatorClass.prototype).filter((name) => name !== "constructor");
+  expect(verbs.filter((verb) => !used.has(verb) && !wholeStore.includes(verb))).toEqual([]);
+});
+
+test(
+  "the command line shows and changes what is named, and nothing of another tenant",
+  { timeout: 240_000 },
+  async () => {
+    const market = await openMarket();
+    const operator = market.app.operator({ who: "ada" });
+    for (const side of sides) {
+      for (const step of Object.values(steps(market)).slice(0, 6)) await step(side, operator);
+    }
+    const [left, right] = sides as readonly [Side, Side, ...Side[]];
+    const run = async (...args: readonly string[]) => {
+      const config = new URL("children/tenants.config.ts", import.meta.url).pathname;
+      const { code, json, stderr } = await counterfoil([...args, "--json", "--config", config], {
+        env: { ...market.env, COUNTERFOIL_TEST_ENGINE: process.env["COUNTERFOIL_TEST_ENGINE"] ?? "" },
+      });
+      return { code, json, stderr };
+    };
+    const before = await market.view(right);
+    const receipts = (await run("list", "receipts", "--connection", left.connection)).json;
+    expect(receipts.map(({ eventId, tenant }) => [eventId, tenant])).toEqual([["evt-1", left.tenant]]);
+    const obligations = (await run("list", "obligations", "--tenant", left.tenant)).json;
+    expect(obligations.map(({ tenant }) => tenant)).toEqual(works.map(() => left.tenant));
+    const [obligation] = (await run("show", left.tenant, "order-1/retry")).json;
+    expect(obligation).toMatchObject({ obligation: { tenant: left.tenant, operationKey: "order-1/retry" } });
+    expect(await run("cancel", left.tenant, "order-1/retry", "--reason", "not wanted")).toMatchObject({ code: 0 });
+    expect(await market.view(right)).toEqual(before);
+    expect((await market.app.operator({ who: "ada" }).obligation(left.tenant, "order-1/retry")).obligation.state).toBe(
+      "cancelled",
+    );
+    expect(await run("show", "tenant-x", "order-1/retry")).toMatchObject({ code: 1 });
+  },
+);
