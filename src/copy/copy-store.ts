@@ -39,6 +39,8 @@ export interface CopyOptions {
   readonly final: boolean;
   readonly who: string;
   readonly why?: string | undefined;
+  /** What is read at once; a payload larger than that comes alone. */
+  readonly bounds?: BatchBounds | undefined;
   /** Hears how many units a kind has had so far. */
   readonly onProgress?: ((step: "copied" | "compared", kind: string, units: number) => void) | undefined;
 }
@@ -54,13 +56,12 @@ export interface CopyReport {
   readonly closedMs: number | null;
 }
 
-/** What is read at once. A connection's largest payload may be larger; it comes alone then. */
-const bounds: BatchBounds = { units: 500, bytes: 4 * 1024 * 1024 };
+const defaultBounds: BatchBounds = { units: 500, bytes: 4 * 1024 * 1024 };
 
 /** So few changes are little work under the lock. */
 const changesLeft = 200;
-/** A store that changes faster than it is copied is followed no longer than this. */
-const roundsMax = 50;
+/** A store that changes faster than it is copied is followed no longer than through so many times what it had changed. */
+const followedMax = 3;
 
 /** Copies what can be copied while the store is used, and ends the copy where it is to be final. */
 export async function copyStore(options: CopyOptions): Promise<CopyReport> {
@@ -74,6 +75,7 @@ export async function copyStore(options: CopyOptions): Promise<CopyReport> {
   await walkAll(options, await target.begin(id, from));
   await followChanges(options);
   await target.analyze();
+  const { bounds = defaultBounds } = options;
   await compareAll({ source, target, bounds, onBatch: (kind, units) => options.onProgress?.("compared", kind, units) });
   await followChanges(options);
   if (final) return finish(options);
@@ -117,7 +119,10 @@ async function endMoved(
   return { moved: true, rows: await target.counts(), changed: 0, closedMs: null };
 }
 
-async function walkAll({ source, target, onProgress }: CopyOptions, before: Progress): Promise<void> {
+async function walkAll(
+  { source, target, bounds = defaultBounds, onProgress }: CopyOptions,
+  before: Progress,
+): Promise<void> {
   let progress = before;
   for (const kind of unitKinds) {
     let units = 0;
@@ -132,17 +137,23 @@ async function walkAll({ source, target, onProgress }: CopyOptions, before: Prog
   }
 }
 
-/** Copies what changed, round by round, until little is left or it does not become less. */
-async function followChanges({ source, target }: CopyOptions): Promise<void> {
-  for (let round = 1; round <= roundsMax && source.changeCount() > changesLeft; round += 1) {
+/** Copies what changed, round by round, until little is left. */
+async function followChanges(options: CopyOptions): Promise<void> {
+  const { source, target, bounds = defaultBounds } = options;
+  let patience = followedMax * source.changeCount();
+  while (patience > 0 && source.changeCount() > changesLeft) {
     const changes = source.changes(bounds.units);
-    for (const batch of batchesOf(source, changes.keys)) await target.write(batch);
+    patience -= changes.count;
+    for (const batch of batchesOf(options, changes.keys)) await target.write(batch);
     await source.forget(changes.upTo);
   }
 }
 
 // Units as they are now, in batches within the bounds.
-function* batchesOf(source: CopySource, changed: ReturnType<CopySource["changes"]>["keys"]): Generator<CopiedBatch> {
+function* batchesOf(
+  { source, bounds = defaultBounds }: CopyOptions,
+  changed: ReturnType<CopySource["changes"]>["keys"],
+): Generator<CopiedBatch> {
   for (const [kind, keys] of changed) {
     for (let left: readonly UnitKey[] = keys; left.length > 0;) {
       const batch = source.read(kind, left, bounds);
@@ -159,7 +170,7 @@ async function finish(options: CopyOptions): Promise<CopyReport> {
   let rows: RowCounts;
   try {
     const changes = source.changes(Number.MAX_SAFE_INTEGER);
-    for (const batch of batchesOf(source, changes.keys)) {
+    for (const batch of batchesOf(options, changes.keys)) {
       await target.write(batch);
       await compareBatch(target, batch);
     }

@@ -100,6 +100,17 @@ test("a copy that is given up leaves no trace in the file, and what it has copie
   await expect(source.abandon()).rejects.toMatchObject({ code: "STORE_MOVED" });
 });
 
+test("a copy whose changes are not all noted is not gone on with", async () => {
+  const sides = await copySides();
+  await runCopy(sides);
+  using database = new DatabaseSync(sides.path);
+  database.exec("DROP TRIGGER counterfoil_answers_update_noted");
+  await expect(runCopy(sides)).rejects.toMatchObject({
+    code: "NOT_ALLOWED",
+    message: expect.stringContaining("another version has begun it; give it up with --abandon"),
+  });
+});
+
 test("of two that copy at once one is told, and what it had read is not written over what is newer", async () => {
   const sides = await copySides();
   const id = await claimedId(sides.file);

@@ -32,7 +32,7 @@ async function opened({ url }: Sides, aheadMs = 0): Promise<Store> {
 describe.each(postgresServers())("a copy to $name", ({ server }) => {
   test("has everything that the file had, as an operator sees it", async () => {
     const sides = await copySides({ server: await server() });
-    await fillStore(sides.file, { events: 600 });
+    await fillStore(sides.file, { events: 60 });
     const before = await viewOf(sides.file);
     const report = await runCopy(sides, { final: true });
     expect(report).toMatchObject({ moved: true, changed: 0, closedMs: expect.any(Number) });
@@ -44,7 +44,7 @@ describe("while the store is used", () => {
   test("whatever changes meanwhile is there in the end, what was removed is not", { timeout: 180_000 }, async () => {
     const sides = await copySides();
     const { file } = sides;
-    await fillStore(file, { events: 600 });
+    await fillStore(file, { events: 60 });
     const stop = new AbortController();
     const busy = keepBusy(file, stop.signal);
     const first = await runCopy(sides);
@@ -114,7 +114,7 @@ describe("while the store is used", () => {
 /** Writes of every kind, one after the other; gives the events that were acknowledged. */
 async function keepBusy(store: Store, signal: AbortSignal): Promise<readonly string[]> {
   const acknowledged: string[] = [];
-  for (let n = 0; n < 400 && !signal.aborted; n += 1) {
+  for (let n = 0; n < 250 && !signal.aborted; n += 1) {
     const eventId = `live_${n}`;
     await claimedId(store, { eventId, bytesKeptMs: n % 2 });
     acknowledged.push(eventId);

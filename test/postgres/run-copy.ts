@@ -17,7 +17,19 @@ export async function runCopy(
   const source = new CopySource(path, { clock, probe });
   const target = new CopyTarget({ settings: { connectionString: url }, schema, probe });
   try {
-    return await copyStore({ source, target, from: "shop.db", to, final, who: "ann", why: "grown", onProgress });
+    // So small that even a small store has several batches.
+    const bounds = { units: 16, bytes: 64 * 1024 };
+    return await copyStore({
+      source,
+      target,
+      bounds,
+      from: "shop.db",
+      to,
+      final,
+      who: "ann",
+      why: "grown",
+      onProgress,
+    });
   } finally {
     source.close();
     await target.close();

@@ -37,13 +37,24 @@ const events = [
   ["delete", "OLD"],
 ] as const;
 
+function noting(table: string, event: string): string {
+  return `${table}_${event}_noted`;
+}
+
+/** Whether the file notes all that this version copies; another version may have begun it. */
+export function notesAll(database: DatabaseSync): boolean {
+  const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
+  const triggers = new Set(rows.map(({ name }) => name));
+  return Object.keys(noted).every((table) => events.every(([event]) => triggers.has(noting(table, event))));
+}
+
 /** Begins to note changes, in the caller's transaction. */
 export function noteChanges(database: DatabaseSync): void {
   database.exec(changes);
   for (const [table, { kind, key }] of Object.entries(noted)) {
     for (const [event, row] of events) {
       const text = `json_array(${key.map((column) => `${row}.${column}`).join(", ")})`;
-      database.exec(`CREATE TRIGGER ${table}_${event}_noted AFTER ${event} ON ${table} BEGIN
+      database.exec(`CREATE TRIGGER ${noting(table, event)} AFTER ${event} ON ${table} BEGIN
         DELETE FROM counterfoil_changes WHERE kind = '${kind}' AND key = ${text};
         INSERT INTO counterfoil_changes (kind, key) VALUES ('${kind}', ${text});
       END`);
@@ -54,7 +65,7 @@ export function noteChanges(database: DatabaseSync): void {
 /** Ends what `noteChanges` began, in the caller's transaction. */
 export function forgetChanges(database: DatabaseSync): void {
   for (const table of Object.keys(noted)) {
-    for (const [event] of events) database.exec(`DROP TRIGGER IF EXISTS ${table}_${event}_noted`);
+    for (const [event] of events) database.exec(`DROP TRIGGER IF EXISTS ${noting(table, event)}`);
   }
   database.exec("DROP TABLE IF EXISTS counterfoil_changes");
 }

@@ -29,7 +29,7 @@ import {
   unitTables,
 } from "../copying.ts";
 import { type Mark, markNumbers } from "../marks.ts";
-import { forgetChanges, noteChanges, refuseWrites } from "./copy-changes.ts";
+import { forgetChanges, noteChanges, notesAll, refuseWrites } from "./copy-changes.ts";
 import { copiedRow, countQuery, keysQuery, unitQuery } from "./copy-queries.ts";
 import { type Doing, storeError } from "./errors.ts";
 import { assertSchema, knownMigrations } from "./migrations.ts";
@@ -96,6 +96,7 @@ export class CopySource {
   async begin(to: string): Promise<string> {
     return this.#writing("begin", () => {
       const known = this.mark();
+      if (known && !notesAll(this.#database)) throw otherVersion();
       if (known) return known.checksum;
       const id = randomUUID();
       noteChanges(this.#database);
@@ -316,6 +317,13 @@ function assertMigrated(database: DatabaseSync): void {
   } catch (error) {
     if (!hasCode(error, "STORE_MOVED")) throw error;
   }
+}
+
+function otherVersion(): CounterfoilError {
+  return new CounterfoilError(
+    "NOT_ALLOWED",
+    "Cannot go on with the copy: another version has begun it; give it up with --abandon, and begin anew",
+  );
 }
 
 function rowBytes(row: CopiedRow): number {
