@@ -27,9 +27,14 @@ export interface OpenTool {
   readonly close: () => Promise<unknown>;
 }
 
+export interface ToolOptions {
+  /** A pooler in between gives each transaction another connection. */
+  readonly isPooled?: boolean;
+}
+
 export interface Tool {
   readonly name: string;
-  readonly open: (url: string) => Promise<OpenTool>;
+  readonly open: (url: string, options?: ToolOptions) => Promise<OpenTool>;
   readonly known?: AdapterOddities;
 }
 
@@ -72,8 +77,13 @@ async function openPg(url: string): Promise<OpenTool> {
   };
 }
 
-async function openPostgresJs(url: string): Promise<OpenTool> {
-  const sql = postgres(url, { onnotice: () => undefined });
+/** Statements prepared on another connection are tried again by postgres.js, COMMIT too, in what has failed by then. */
+function postgresJs(url: string, { isPooled = false }: ToolOptions): ReturnType<typeof postgres> {
+  return postgres(url, { onnotice: () => undefined, prepare: !isPooled });
+}
+
+async function openPostgresJs(url: string, options: ToolOptions = {}): Promise<OpenTool> {
+  const sql = postgresJs(url, options);
   return {
     transact: <T>(body: (transaction: UserTransaction) => Promise<T>) =>
       sql.begin((tx) => body(fromPostgresJs(tx))) as Promise<T>,
@@ -87,8 +97,8 @@ async function openDrizzle(url: string): Promise<OpenTool> {
   return { transact: (body) => db.transaction((tx) => body(fromDrizzle(tx, drizzleSql))), close: () => pool.end() };
 }
 
-async function openDrizzleOnPostgresJs(url: string): Promise<OpenTool> {
-  const client = postgres(url, { onnotice: () => undefined });
+async function openDrizzleOnPostgresJs(url: string, options: ToolOptions = {}): Promise<OpenTool> {
+  const client = postgresJs(url, options);
   const db = drizzleOnPostgresJs(client);
   return { transact: (body) => db.transaction((tx) => body(fromDrizzle(tx, drizzleSql))), close: () => client.end() };
 }
