@@ -4,12 +4,9 @@ import { TallyReporter } from "./scripts/tally-reporter.ts";
 /** Resolves the package's own name to its sources, so that no test needs a build. */
 const source = "counterfoil-source";
 
-/**
- * Tests that name no engine: they run on each. The model test is not among them yet: it foretells which of
- * two copies that come at once is the duplicate, and on a server either may be.
- */
+/** Tests that name no engine: they run on each. */
 const everyEngine = [
-  "test/{app,cases,crash,http,inbox,operator,outbox,soak,work,worker}/**/*.test.ts",
+  "test/{app,cases,crash,http,inbox,model,operator,outbox,soak,work,worker}/**/*.test.ts",
   "test/{article-retries,article-projects,mounting,shop}.test.ts",
 ];
 

@@ -22,7 +22,7 @@ type Of<Kind extends TelemetryEvent["kind"]> = Extract<TelemetryEvent, { readonl
 
 export function observe(world: World, exchanges: readonly Exchange[] = [], choice: Choice = "run"): void {
   const waiting = [...exchanges];
-  for (const event of world.telemetry.read()) {
+  for (const event of freshFirst(world.telemetry.read())) {
     if (event.kind === "delivery.answered" || event.kind === "delivery.failed") {
       expectTold(world, takeFirst(waiting, event));
     }
@@ -35,11 +35,30 @@ export function observe(world: World, exchanges: readonly Exchange[] = [], choic
   }
 }
 
-/** Deliveries of one event are decided in the order in which they were sent. */
+/** Of copies that came at once the fresh one was decided first, whichever process told of its own sooner. */
+function freshFirst(events: readonly TelemetryEvent[]): readonly TelemetryEvent[] {
+  const ordered: TelemetryEvent[] = [];
+  for (const event of events) {
+    const isFresh = event.kind === "delivery.answered" && !event.duplicate;
+    const copy = isFresh ? ordered.findIndex((other) => isCopyOf(other, event)) : -1;
+    ordered.splice(copy === -1 ? ordered.length : copy, 0, event);
+  }
+  return ordered;
+}
+
+function isCopyOf(event: TelemetryEvent, { connection, account, eventId }: Of<"delivery.answered">): boolean {
+  if (event.kind !== "delivery.answered" || !event.duplicate) return false;
+  return event.connection === connection && event.account === account && event.eventId === eventId;
+}
+
+/** Of deliveries of one event, the first whose answer is the one that is told of. */
 function takeFirst(waiting: Exchange[], event: Of<"delivery.answered"> | Of<"delivery.failed">): Exchange {
   const index = waiting.findIndex(({ sent: { scope, eventId, forged }, response }) => {
     if (forged || eventId !== event.eventId || scope.connection !== event.connection) return false;
-    return "account" in event ? scope.account === event.account : response.status >= 500;
+    if (event.kind === "delivery.failed") return response.status >= 500;
+    const { outcome, mismatch = false } = response.body as { readonly outcome?: string; readonly mismatch?: true };
+    if (scope.account !== event.account || response.status >= 500) return false;
+    return (outcome === "duplicate") === event.duplicate && mismatch === event.mismatch;
   });
   const [exchange] = index === -1 ? [] : waiting.splice(index, 1);
   if (!exchange) throw new Error(`Something was told of a delivery that nobody sent: ${event.eventId}`);
