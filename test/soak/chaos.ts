@@ -1,44 +1,42 @@
-/** Incidents: processes that are killed or hang, and connections that the server ends. */
+/** Incidents: processes that are killed or hang, connections that the server ends, and a server that is gone for a moment. */
 import type { Chance } from "./facts.ts";
 import type { Member } from "./fleet.ts";
 
 export interface ChaosOptions {
   readonly members: readonly Member[];
   readonly chance: Chance;
-  /** Ends some connections of the database; undefined where it has none. */
-  readonly endConnections: (() => Promise<unknown>) | undefined;
+  /** Incidents of the database by name, the likelier the more often they are named; none where it is a file. */
+  readonly ofDatabase: readonly (readonly [name: string, strike: () => Promise<unknown>])[];
 }
-
-/** What happened, by kind. */
-export type IncidentCounts = Readonly<
-  Record<"receiver killed" | "worker killed" | "worker frozen" | "connections ended", number>
->;
 
 export class Chaos {
   readonly #options: ChaosOptions;
-  readonly #counts = { "receiver killed": 0, "worker killed": 0, "worker frozen": 0, "connections ended": 0 };
+  readonly #counts: Record<string, number> = {};
   #frozen: Member | undefined;
 
   constructor(options: ChaosOptions) {
     this.#options = options;
   }
 
-  get counts(): IncidentCounts {
+  /** What happened, by name. */
+  get counts(): Readonly<Record<string, number>> {
     return this.#counts;
   }
 
   /** One more incident; what hung goes on. */
   async strike(): Promise<void> {
-    const { chance, endConnections } = this.#options;
+    const { chance, ofDatabase } = this.#options;
     this.calm();
-    const kind = chance.below(endConnections === undefined ? 7 : 10);
-    if (kind < 3) this.#kill("receiver");
-    else if (kind < 6) this.#kill("worker");
-    else if (kind < 7) this.#freeze();
-    else {
-      this.#counts["connections ended"] += 1;
-      await endConnections?.();
-    }
+    const ofProcesses = [
+      ["receiver killed", async () => this.#pick("receiver")?.kill()],
+      ["receiver killed", async () => this.#pick("receiver")?.kill()],
+      ["worker killed", async () => this.#pick("worker")?.kill()],
+      ["worker killed", async () => this.#pick("worker")?.kill()],
+      ["worker frozen", async () => this.#freeze()],
+    ] as const;
+    const [name, strike] = chance.pick([...ofProcesses, ...ofDatabase]);
+    this.#counts[name] = (this.#counts[name] ?? 0) + 1;
+    await strike();
   }
 
   /** Lets what hangs go on. */
@@ -47,15 +45,9 @@ export class Chaos {
     this.#frozen = undefined;
   }
 
-  #kill(role: Member["role"]): void {
-    this.#pick(role)?.kill();
-    this.#counts[`${role} killed`] += 1;
-  }
-
   #freeze(): void {
     this.#frozen = this.#pick("worker");
     this.#frozen?.freeze(true);
-    this.#counts["worker frozen"] += 1;
   }
 
   #pick(role: Member["role"]): Member | undefined {

@@ -4,10 +4,11 @@
  */
 import { startFaultProxy } from "counterfoil/testing";
 import { startPostgresPair } from "../support/postgres-pair.ts";
-import { ask, terminateBackends } from "../support/postgres-query.ts";
+import { ask } from "../support/postgres-query.ts";
+import { connectionsEnded } from "./on-postgres.ts";
 import { soak, type SoakOptions, type SoakReport } from "./soak.ts";
 
-export type FailoverOptions = Omit<SoakOptions, "books" | "endConnections" | "serverLog" | "midway">;
+export type FailoverOptions = Omit<SoakOptions, "books" | "incidents" | "serverLog" | "midway">;
 
 export async function failover(options: FailoverOptions): Promise<SoakReport> {
   await using stack = new AsyncDisposableStack();
@@ -25,7 +26,7 @@ export async function failover(options: FailoverOptions): Promise<SoakReport> {
   return await soak({
     ...options,
     books: { address: url, run: (text) => ask(url, text) },
-    endConnections: () => terminateBackends(url, "random() < 0.3"),
+    incidents: connectionsEnded(url),
     serverLog: () => `${primary.log()}\n${replica.log()}`,
     midway: async () => {
       options.onProgress?.(`failover: ${order === steps ? "promoted, then killed" : "killed, then promoted"}`);

@@ -7,7 +7,7 @@ import type { FakeProvider } from "counterfoil/testing";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type SeededRandom, seededRandom } from "../../src/testing/random.ts";
 import type { Books } from "./books.ts";
-import { Chaos, type IncidentCounts } from "./chaos.ts";
+import { Chaos, type ChaosOptions } from "./chaos.ts";
 import { planDeliveries } from "./facts.ts";
 import type { Member } from "./fleet.ts";
 import { Senders } from "./senders.ts";
@@ -23,8 +23,8 @@ export interface SoakOptions {
   readonly seed: number;
   /** Deliveries between two incidents. */
   readonly calm: number;
-  /** Ends some connections of the database; undefined where it has none. */
-  readonly endConnections?: () => Promise<unknown>;
+  /** Incidents of the database, beside those of the processes. */
+  readonly incidents?: ChaosOptions["ofDatabase"];
   /** What the server logged, each line under its SQLSTATE. */
   readonly serverLog?: () => string;
   /** Called once, in the middle of the deliveries. */
@@ -38,7 +38,7 @@ export interface SoakReport extends Verified {
   readonly acknowledged: number;
   /** Tries that were not acknowledged, by cause. */
   readonly retried: Readonly<Record<string, number>>;
-  readonly incidents: IncidentCounts;
+  readonly incidents: Readonly<Record<string, number>>;
   /** Errors that the server told of, by SQLSTATE. */
   readonly states: Readonly<Record<string, number>>;
   readonly requests: number;
@@ -64,7 +64,7 @@ class Soak {
   #incident: Promise<unknown> = Promise.resolve();
 
   constructor(options: SoakOptions, shop: Shop) {
-    const { receivers, workers, seed, endConnections } = options;
+    const { receivers, workers, seed, incidents: ofDatabase = [] } = options;
     this.#options = options;
     this.#random = seededRandom(seed);
     this.#shop = shop;
@@ -73,7 +73,7 @@ class Soak {
       ...Array.from({ length: receivers }, () => shop.serve("receiver")),
       ...Array.from({ length: workers }, () => shop.serve("worker")),
     ];
-    this.#chaos = new Chaos({ members: this.#members, chance: this.#random, endConnections });
+    this.#chaos = new Chaos({ members: this.#members, chance: this.#random, ofDatabase });
   }
 
   async run(): Promise<SoakReport> {
