@@ -84,12 +84,22 @@ export async function serverAt(base: string): Promise<PostgresServer> {
       return {
         name,
         url: url(name),
-        [Symbol.asyncDispose]: async () => {
-          await ask(url("postgres"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-        },
+        [Symbol.asyncDispose]: () => dropped(url("postgres"), name),
       };
     },
   };
+}
+
+/** A drop asks for a checkpoint, which fails now and then where files of other databases go away under it. */
+async function dropped(address: string, name: string): Promise<void> {
+  for (let left = 9; ; left -= 1) {
+    try {
+      await ask(address, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
 }
 
 /** Makes the template unless another process of this run has; the rename shows that it is whole. */
