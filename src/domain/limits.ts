@@ -100,9 +100,10 @@ export interface Limits {
 }
 
 /** Bounds that no configuration changes: what is stored was read under them. */
-export const fixed: { readonly jsonDepth: number; readonly eventIdBytes: number } = {
+export const fixed: { readonly jsonDepth: number; readonly eventIdBytes: number; readonly formFields: number } = {
   jsonDepth: 128,
   eventIdBytes: 512,
+  formFields: 1_000,
 };
 
 const second = 1_000;

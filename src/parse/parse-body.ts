@@ -5,7 +5,17 @@ import type { Findings } from "./findings.ts";
 import { scan } from "./scan.ts";
 
 /** Why a verified body cannot be read. */
-export type UnreadableCause = "invalid_utf8" | "not_json" | "too_deep" | "non_finite_number";
+export type UnreadableCause =
+  | "invalid_utf8"
+  | "not_json"
+  | "too_deep"
+  | "non_finite_number"
+  | "invalid_gzip"
+  | "invalid_form"
+  | "too_many_fields"
+  | "form_field_missing"
+  | "form_field_repeated"
+  | "not_a_batch";
 
 /** A body that is verified but cannot be read: kept with its bytes for the operator. */
 export interface UnreadableBody {

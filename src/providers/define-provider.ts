@@ -2,6 +2,7 @@ import type { Handle, Handler } from "../domain/handler.ts";
 import { defaults } from "../domain/limits.ts";
 import { check, type Schema } from "../domain/schema.ts";
 import { bodyPlan } from "../parse/body-plan.ts";
+import { formType } from "../parse/read-form.ts";
 import { authenticatedBy, type Scheme } from "../verify/scheme.ts";
 import { identityPaths } from "./identify.ts";
 import type { FieldSource, ProviderRules, ProviderSpec } from "./provider-spec.ts";
@@ -51,6 +52,9 @@ function fillIn<Name extends string>(spec: ProviderSpec<Name>): ProviderRules<Na
     data: [],
     volatile: [],
     contentTypes: ["application/json"],
+    encodings: [],
+    signedBytes: "sent",
+    form: {},
     methods: ["POST"],
     bodyBytesMax: defaults.bodyBytes,
     replayWindowMs: spec.redeliveryMs,
@@ -68,7 +72,24 @@ function problemOf(rules: ProviderRules): string | undefined {
     const value = rules[field];
     if (!Number.isSafeInteger(value) || value < 0) return `${field} is ${value}; it must be a whole number from 0`;
   }
-  return accountProblem(rules) ?? rules.schemes.map(schemeProblem).find((problem) => problem !== undefined);
+  return (
+    bodyProblem(rules) ??
+    accountProblem(rules) ??
+    rules.schemes.map(schemeProblem).find((problem) => problem !== undefined)
+  );
+}
+
+/** Each item of a batch needs a name of its own, which a header that all share cannot give. */
+function bodyProblem({ batch, identity: { id }, encodings, form, contentTypes }: ProviderRules): string | undefined {
+  const sources = id.from === "derived" ? id.parts : [id];
+  if (batch !== undefined && !sources.some(({ from }) => from === "body")) {
+    return "its events come in batches, and their id has to stand in the body, within the item";
+  }
+  const unknown = encodings.find((encoding) => encoding !== "gzip");
+  if (unknown !== undefined) return `its encoding "${String(unknown)}" is none that can be read; known is gzip`;
+  return form.json !== undefined && !contentTypes.includes(formType)
+    ? `it has a form field, and contentTypes is without ${formType}`
+    : undefined;
 }
 
 /** An account names whose data an event is: where something is signed, it has to be among it. */

@@ -45,6 +45,20 @@ export interface ProviderSpec<Name extends string = string> {
   readonly volatile?: readonly JsonPath[];
   /** Media types without parameters; by default `application/json`. */
   readonly contentTypes?: readonly [string, ...string[]];
+  /** Content encodings that are taken beside none; by default none is. */
+  readonly encodings?: readonly "gzip"[];
+  /** Which bytes of an encoded body are signed: as they were sent, by default, or inflated. Those are kept. */
+  readonly signedBytes?: "sent" | "inflated";
+  /**
+   * Where the items of a batch stand. Each is an event: `identity`, `data`, `volatile` and `samples` are
+   * then of one item.
+   */
+  readonly batch?: { readonly path: JsonPath };
+  /**
+   * How a body of `application/x-www-form-urlencoded` is read, where `contentTypes` has that type: as the
+   * JSON in its field of this name, or by default as an object of all its fields, whose values are text.
+   */
+  readonly form?: { readonly json?: string };
   /** By default POST. */
   readonly methods?: readonly [string, ...string[]];
   /** The provider's own cap where it is above the default of 1 MiB. */
@@ -75,6 +89,9 @@ export type ProviderRules<Name extends string = string> = ProviderSpec<Name> &
       | "data"
       | "volatile"
       | "contentTypes"
+      | "encodings"
+      | "signedBytes"
+      | "form"
       | "methods"
       | "bodyBytesMax"
       | "replayWindowMs"
