@@ -23,6 +23,8 @@ export interface Limits {
   readonly queueMs: number;
   /** Longest wait for the write lock before 503. */
   readonly lockMs: number;
+  /** Wait of a whole group for what another transaction holds, before the delivery that needs it runs by itself; at most `lockMs`. */
+  readonly groupLockMs: number;
   /** Deliveries that share one commit. */
   readonly groupMax: number;
   /** Handler time after which a group takes no further member. */
@@ -123,6 +125,7 @@ export const defaults: Limits = {
   waitingMax: 2_000,
   queueMs: second,
   lockMs: 1_500,
+  groupLockMs: 300,
   groupMax: 32,
   groupMs: 200,
   handlerMs: 5 * second,

@@ -15,6 +15,11 @@ export interface Arrival {
   readonly policy: FailurePolicy;
 }
 
+/** What tells events apart: copies of one have the same. */
+export function keyOf({ draft }: Arrival): string {
+  return `${draft.connection}\n${draft.account}\n${draft.eventId}`;
+}
+
 export type Reading =
   | { readonly kind: "runnable"; readonly event: Event; readonly handler: Handler; readonly rank: string | null }
   | { readonly kind: "decided"; readonly decision: Decision };

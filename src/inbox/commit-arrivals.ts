@@ -3,35 +3,67 @@
  * any of them is answered.
  *
  * Each member keeps its own fate. A member whose work is undone (it was refused, parked, held, or
- * failed) leaves nothing but its receipt. A member that ends or breaks the transaction, or makes
- * COMMIT fail, sends every member through a run of its own, where it answers for itself alone.
+ * failed) leaves nothing but its receipt. A copy meets what the first of its event has left. A member that
+ * ends or breaks the transaction, or makes COMMIT fail, sends every member through a run of its own, where
+ * it answers for itself alone.
+ *
+ * Where others write at the same time, a group waits only shortly for what they hold. Whose key, row or name
+ * stays locked is put off and waits longer by itself, and the rest commits without it:
+ *
+ *   group -> a key stays locked -> careful group: each claim behind a savepoint of its own
+ *         -> a handler meets a lock -> undone behind its savepoint, and put off
+ *   alone -> STORE_BUSY, 503
  */
 import { CounterfoilError, doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
 import type { Decision } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import { sameContent } from "../parse/same-content.ts";
 import type { ClaimedReceipt, ReceiptDraft, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
-import type { Fate } from "../work/group-commit.ts";
+import type { Fate, GroupRun } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
-import type { Signals } from "../work/wake.ts";
-import type { Arrival, Received } from "./arrival.ts";
+import { type Arrival, keyOf, type Received } from "./arrival.ts";
 import { handlerError, heldBy, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
 import { place, standsAsClaimed } from "./schedule.ts";
 
 type Fates = readonly Fate<Received>[];
 
-export async function commitArrivals(arrivals: readonly Arrival[], runtime: Runtime): Promise<Fates> {
+export async function commitArrivals(
+  arrivals: readonly Arrival[],
+  runtime: Runtime,
+  { alone, careful = false }: GroupRun & { readonly careful?: boolean },
+): Promise<Fates> {
   const startedMs = runtime.clock.monotonicMs();
+  const { lockMs, groupLockMs } = runtime.limits;
+  let isBegun = false;
   try {
-    const fates = await transact(runtime, (tx, signals) => new Group(tx, arrivals, { runtime, signals }).run());
+    const fates = await transact(
+      runtime,
+      (tx, signals) => {
+        isBegun = true;
+        return new Group(tx, arrivals, { runtime, signals, careful, puttingOff: !alone }).run();
+      },
+      { waitMs: lockMs, ...(!alone && { lockMs: Math.min(groupLockMs, lockMs) }) },
+    );
     runtime.emit({ kind: "group.committed", members: arrivals.length, ms: runtime.clock.monotonicMs() - startedMs });
+    tellPutOff(runtime, fates);
     return fates;
   } catch (error) {
+    if (hasCode(error, "STORE_BUSY") && isBegun && !alone) {
+      if (arrivals.length > 1 && !careful) return commitArrivals(arrivals, runtime, { alone, careful: true });
+      const fates = arrivals.map(() => ({ kind: "alone" }) as const);
+      tellPutOff(runtime, fates);
+      return fates;
+    }
     if (hasCode(error, ...storeTroubles) && !hasCode(error, ...doubtfulTroubles)) throw error;
     if (arrivals.length > 1) return commitEachAlone(arrivals, runtime, error);
     return [await placeBrokenAlone(arrivals[0] as Arrival, runtime, error)];
   }
+}
+
+function tellPutOff(runtime: Runtime, fates: Fates): void {
+  const members = fates.filter(({ kind }) => kind === "alone").length;
+  if (members > 0) runtime.emit({ kind: "group.split", members, code: "STORE_BUSY" });
 }
 
 async function commitEachAlone(arrivals: readonly Arrival[], runtime: Runtime, error: unknown): Promise<Fates> {
@@ -43,7 +75,7 @@ async function commitEachAlone(arrivals: readonly Arrival[], runtime: Runtime, e
   const fates: Fate<Received>[] = [];
   for (const arrival of arrivals) {
     try {
-      fates.push(...(await commitArrivals([arrival], runtime)));
+      fates.push(...(await commitArrivals([arrival], runtime, { alone: false })));
     } catch (alone) {
       fates.push({ kind: "failed", error: alone });
       // Not even a receipt could be kept: it is the store, and the rest need not try.
@@ -78,36 +110,95 @@ export async function placeArrival(tx: StoreTx, arrival: Arrival, surroundings: 
   throw fate?.kind === "failed" ? fate.error : new Error("Bug: a group of one has put its member off");
 }
 
+interface GroupOptions extends Surroundings {
+  /** Claims and redeliveries each behind a savepoint, so that one that meets a lock is known and undone. */
+  readonly careful?: boolean;
+  /** A member that meets a lock runs by itself afterwards; else it fails the whole. */
+  readonly puttingOff?: boolean;
+}
+
+/** How much shorter the next lock is waited for once a member was put off, and at least. */
+const impatience = { divisor: 4, lockMsMin: 10 };
+
+/** What a group knows of an event, for the copies of it that are in the same group. */
+type Known = Pick<Receipt, "id" | "eventId" | "outcome" | "reason" | "digest">;
+
 /** One group inside its transaction. */
 class Group {
   readonly #tx: StoreTx;
   readonly #arrivals: readonly Arrival[];
+  readonly #options: GroupOptions;
   readonly #runtime: Runtime;
-  readonly #signals: Signals;
+  readonly #known = new Map<string, Known>();
   readonly #settled: SettledReceipt[] = [];
   readonly #discarded: number[] = [];
   readonly #redelivered: Redelivery[] = [];
+  #lockMs: number;
 
-  constructor(tx: StoreTx, arrivals: readonly Arrival[], { runtime, signals }: Surroundings) {
+  constructor(tx: StoreTx, arrivals: readonly Arrival[], options: GroupOptions) {
     this.#tx = tx;
     this.#arrivals = arrivals;
-    this.#runtime = runtime;
-    this.#signals = signals;
+    this.#options = options;
+    this.#runtime = options.runtime;
+    this.#lockMs = options.runtime.limits.groupLockMs;
   }
 
   async run(): Promise<Fates> {
-    const claims = await this.#tx.claimReceipts(this.#arrivals.map(({ draft }) => draft));
-    const startedMs = this.#runtime.clock.monotonicMs();
+    const firsts = new Map(this.#arrivals.toReversed().map((arrival) => [keyOf(arrival), arrival]));
+    const claims = await this.#claim([...firsts.values()].toReversed());
+    const { clock, limits } = this.#runtime;
+    let startedMs = clock.monotonicMs();
     const fates: Fate<Received>[] = [];
     for (const [index, arrival] of this.#arrivals.entries()) {
-      const claim = claims[index] as ClaimedReceipt;
-      const late = index > 0 && this.#runtime.clock.monotonicMs() - startedMs > this.#runtime.limits.groupMs;
-      fates.push(late ? this.#defer(claim) : await this.#decide(arrival, claim));
+      if (firsts.get(keyOf(arrival)) !== arrival) {
+        fates.push(await this.#meetFirst(arrival));
+        continue;
+      }
+      const sinceMs = clock.monotonicMs();
+      const claim = claims.get(arrival);
+      const late = index > 0 && sinceMs - startedMs > limits.groupMs;
+      const fate = claim && (late ? this.#defer(claim) : await this.#decide(arrival, claim));
+      fates.push(fate ?? { kind: "alone" });
+      // Who waited in vain has taken nothing of the others' time.
+      if (fate?.kind === "alone") startedMs += clock.monotonicMs() - sinceMs;
     }
     if (this.#settled.length > 0) await this.#tx.settleReceipts(this.#settled);
     if (this.#discarded.length > 0) await this.#tx.discardReceipts(this.#discarded);
     if (this.#redelivered.length > 0) await this.#tx.recordRedeliveries(this.#redelivered);
     return fates;
+  }
+
+  /** Claims the firsts of each event; what stays locked is left out. */
+  async #claim(firsts: readonly Arrival[]): Promise<ReadonlyMap<Arrival, ClaimedReceipt>> {
+    const claims = new Map<Arrival, ClaimedReceipt>();
+    // In one order everywhere, so that two careful groups wait for each other, never both at once.
+    const parts = this.#options.careful
+      ? firsts.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1)).map((arrival) => [arrival])
+      : [firsts];
+    for (const part of parts) {
+      const claim = () => this.#tx.claimReceipts(part.map(({ draft }) => draft));
+      const claimed = this.#options.careful ? await this.#unlessLocked(() => this.#tx.attempt(claim)) : await claim();
+      claimed?.forEach((each, index) => claims.set(part[index] as Arrival, each));
+    }
+    return claims;
+  }
+
+  /** Gives nothing where a lock stayed with somebody else, whose work a savepoint has undone; those after it wait shorter. */
+  async #unlessLocked<T>(run: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!this.#options.puttingOff || !hasCode(error, "STORE_BUSY")) throw error;
+      this.#lockMs = Math.max(impatience.lockMsMin, this.#lockMs / impatience.divisor);
+      this.#tx.boundLocks(this.#lockMs);
+      return undefined;
+    }
+  }
+
+  /** A copy of an event that is in the same group: it meets what the first has left, or comes again after it. */
+  async #meetFirst(arrival: Arrival): Promise<Fate<Received>> {
+    const known = this.#known.get(keyOf(arrival));
+    return known ? this.#redeliver(arrival, known) : { kind: "deferred" };
   }
 
   /** The group has run long enough: this member goes into the next one, leaving nothing here. */
@@ -131,11 +222,10 @@ class Group {
         const { reading } = arrival;
         if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
         const run = { event: reading.event, handler: reading.handler, receiptId: claim.id, force: false };
-        return this.#place(
-          arrival,
-          claim.id,
-          await runHandler(this.#tx, run, { runtime: this.#runtime, signals: this.#signals }),
-        );
+        const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#options));
+        if (ran) return this.#place(arrival, claim.id, ran);
+        this.#discarded.push(claim.id);
+        return { kind: "alone" };
       }
       default:
         throw new Error(`Bug: no such claim ${String(claim satisfies never)}`);
@@ -169,28 +259,26 @@ class Group {
       if (settled.waitsFor) await this.#tx.settleReceipts([settled]);
       else this.#settled.push(settled);
     }
-    return answered({
-      eventId: draft.eventId,
-      outcome: decision.outcome,
-      reason: decision.reason,
-      duplicate: false,
-      mismatch: false,
-    });
+    const { eventId, digest } = draft;
+    const { outcome, reason } = decision;
+    this.#known.set(keyOf(arrival), { id, eventId, outcome, reason, digest });
+    return answered({ eventId, outcome, reason, duplicate: false, mismatch: false });
   }
 
-  #redeliver({ draft }: Arrival, receipt: Receipt): Fate<Received> {
-    const mismatch = differs(draft, receipt);
-    this.#redelivered.push({
-      receiptId: receipt.id,
-      mismatch: mismatch ? { digest: draft.digest, payload: draft.payload } : null,
-    });
-    return answered({
-      eventId: receipt.eventId,
-      outcome: receipt.outcome,
-      reason: receipt.reason,
-      duplicate: true,
-      mismatch,
-    });
+  async #redeliver(arrival: Arrival, known: Known): Promise<Fate<Received>> {
+    const { draft } = arrival;
+    const { id: receiptId, eventId, outcome, reason } = known;
+    const mismatch = differs(draft, known);
+    const redelivery = { receiptId, mismatch: mismatch ? { digest: draft.digest, payload: draft.payload } : null };
+    if (this.#options.careful) {
+      const record = () => this.#tx.attempt(async () => this.#tx.recordRedeliveries([redelivery]));
+      const isRecorded = await this.#unlessLocked(async () => record().then(() => true));
+      if (!isRecorded) return { kind: "alone" };
+    } else {
+      this.#redelivered.push(redelivery);
+    }
+    this.#known.set(keyOf(arrival), known);
+    return answered({ eventId, outcome, reason, duplicate: true, mismatch });
   }
 }
 
@@ -199,6 +287,6 @@ function answered(answer: Received): Fate<Received> {
 }
 
 /** A digest names its rule: one made by another rule is compared by that rule, so that a changed preset does not look like changed content. */
-function differs(draft: ReceiptDraft, known: Receipt): boolean {
+function differs(draft: ReceiptDraft, known: Known): boolean {
   return draft.digest !== known.digest && sameContent(known.digest, draft.payload.bytes) === false;
 }

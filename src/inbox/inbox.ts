@@ -14,7 +14,7 @@ import type { Delivery } from "../verify/verify.ts";
 import { GroupCommit } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { Signals } from "../work/wake.ts";
-import type { Arrival, FailurePolicy, Received } from "./arrival.ts";
+import { type Arrival, type FailurePolicy, keyOf, type Received } from "./arrival.ts";
 import { commitArrivals, placeArrival } from "./commit-arrivals.ts";
 import type { Connection } from "./connection.ts";
 import { examine } from "./examine.ts";
@@ -34,14 +34,15 @@ export class Inbox {
     this.#ready = ready;
     this.#refusals = new RefusalRing(runtime, ready);
     this.#group = new GroupCommit({
-      commit: (arrivals) => commitArrivals(arrivals, runtime),
-      keyOf: ({ draft }) => `${draft.connection}\n${draft.account}\n${draft.eventId}`,
+      commit: (arrivals, run) => commitArrivals(arrivals, runtime, run),
+      keyOf,
       membersMax: limits.groupMax,
       waitingMax: limits.waitingMax,
       queueMs: limits.queueMs,
       now: () => runtime.clock.monotonicMs(),
       timer: (delayMs, fire) => runtime.clock.timer(delayMs, fire),
       groupsMax: store.capabilities.concurrentWriters ? 2 : 1,
+      aloneMax: store.capabilities.concurrentWriters ? 2 : 1,
     });
   }
 

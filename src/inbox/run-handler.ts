@@ -49,7 +49,8 @@ export async function runHandler(storeTx: StoreTx, run: HandlerRun, surroundings
   const first = await runOnce(storeTx, run, surroundings);
   const waitsFor = first.kind === "decided" ? first.decision.waitsFor : undefined;
   if (waitsFor === undefined) return first;
-  await storeTx.lockNames(run.event.tenant, [waitsFor]);
+  // Behind a savepoint: whoever holds the name for long fails nobody but this event.
+  await storeTx.attempt(() => storeTx.lockNames(run.event.tenant, [waitsFor]));
   return surroundings.runtime.store.capabilities.concurrentWriters ? runOnce(storeTx, run, surroundings) : first;
 }
 

@@ -62,7 +62,8 @@ export interface Store {
   /**
    * Runs a body in one durable transaction.
    *
-   * Waits for the lock until `waitMs` has passed, then rejects with STORE_BUSY. A body that throws
+   * Waits for the lock until `waitMs` has passed, then rejects with STORE_BUSY. An attempt that meets a lock
+   * which stays with somebody else rejects with STORE_BUSY as well, and is undone. A body that throws
    * rolls everything back and rejects with its error; where the database itself broke the transaction,
    * with the code of that. A transaction begun inside another of the same store is refused with
    * TRANSACTION_CONTROL.
@@ -96,7 +97,10 @@ export interface News {
 export type StoreLimits = Pick<Limits, "deliveriesKept" | "mismatchesKept" | "refusalsKept" | "handlerMs">;
 
 export interface TransactionOptions {
+  /** Longest wait to begin, and for each lock after that. */
   readonly waitMs: number;
+  /** Longest wait for what another transaction holds, where writers meet in more than one lock; what is left of `waitMs` unless given. */
+  readonly lockMs?: number;
 }
 
 /** An open transaction. Valid until the body that received it settles. */
@@ -125,6 +129,8 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, U
    * nothing more can be done in it; with RACE_LOST when the whole transaction has to run again.
    */
   attempt<T>(body: () => Promise<T>): Promise<T>;
+  /** Bounds each later wait of this transaction for what another one holds; nothing where one lock serialises writers. */
+  boundLocks(lockMs: number): void;
 }
 
 /** A delivery about to become a receipt. */

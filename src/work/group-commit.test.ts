@@ -13,6 +13,7 @@ function groups(options: Partial<GroupCommitOptions<string, string>> = {}) {
     membersMax: 3,
     waitingMax: 8,
     groupsMax: 1,
+    aloneMax: 1,
     queueMs: 1_000,
     now: () => 0,
     timer: () => undefined,
@@ -27,10 +28,56 @@ test("members of one turn share a commit, up to its size, in their order", async
   expect(committed).toEqual([["a", "b", "c"], ["d"]]);
 });
 
-test("members with one key never share a commit, and keep their order", async () => {
-  const { group, committed } = groups();
-  await Promise.all(["a1", "a2", "b", "a3"].map((member) => group.submit(member)));
-  expect(committed).toEqual([["a1", "b"], ["a2"], ["a3"]]);
+test("members with one key share a commit or come after it, in their order, and none runs beside one", async () => {
+  const begun: string[] = [];
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { group } = groups({
+    groupsMax: 2,
+    commit: async (members) => {
+      begun.push(members.join(" "));
+      if (begun.length === 1) await ended;
+      return members.map((member) => ({ kind: "answered", answer: member }));
+    },
+  });
+  const [a1, , , a3, ...others] = ["a1", "a2", "b", "a3", "c", "d"].map((member) => group.submit(member));
+  await Promise.all(others);
+  expect(begun).toEqual(["a1 a2 b", "c d"]);
+  end();
+  expect(await Promise.all([a1, a3])).toEqual(["a1", "a3"]);
+  expect(begun.slice(2)).toEqual(["a3"]);
+});
+
+test("a member that is put off runs by itself, beside the groups, and those with its key wait for it", async () => {
+  const committed: string[] = [];
+  const { promise: lock, resolve: release } = Promise.withResolvers<void>();
+  const { group } = groups({
+    commit: async (members, { alone }) => {
+      committed.push(`${alone ? "alone " : ""}${members.join(" ")}`);
+      if (alone) await lock;
+      return members.map((member) =>
+        member.startsWith("x") && !alone ? { kind: "alone" } : { kind: "answered", answer: member },
+      );
+    },
+  });
+  const [locked, copy] = [group.submit("x1"), group.submit("x2")];
+  expect(await group.submit("a")).toBe("a");
+  expect(await Promise.all([group.submit("b"), group.submit("c")])).toEqual(["b", "c"]);
+  expect(committed).toEqual(["x1 x2 a", "b c", "alone x1"]);
+  release();
+  expect(await Promise.all([locked, copy])).toEqual(["x1", "x2"]);
+  expect(committed.slice(3)).toEqual(["alone x2"]);
+});
+
+test("who is put off after the longest wait is refused instead", async () => {
+  let nowMs = 0;
+  const { group } = groups({
+    now: () => nowMs,
+    commit: async (members) => {
+      nowMs += 1_001;
+      return members.map(() => ({ kind: "alone" }));
+    },
+  });
+  await expect(group.submit("a")).rejects.toMatchObject({ code: "OVERLOADED" });
 });
 
 test("one too many is refused at once, and room comes back", async () => {

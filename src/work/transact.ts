@@ -1,5 +1,5 @@
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
-import type { StoreTx } from "../store/store.ts";
+import type { StoreTx, TransactionOptions } from "../store/store.ts";
 import type { Runtime } from "./runtime.ts";
 import { noSignals, type Signals } from "./wake.ts";
 
@@ -12,12 +12,12 @@ import { noSignals, type Signals } from "./wake.ts";
 export async function transact<T>(
   runtime: Runtime,
   body: (tx: StoreTx, signals: Signals) => Promise<T>,
-  waitMs: number = runtime.limits.lockMs,
+  options: TransactionOptions = { waitMs: runtime.limits.lockMs },
 ): Promise<T> {
   for (let run = 1; ; run += 1) {
     const signals = noSignals();
     try {
-      const value = await runtime.store.transaction((tx) => body(tx, signals), { waitMs });
+      const value = await runtime.store.transaction((tx) => body(tx, signals), options);
       runtime.wake.committed(signals);
       return value;
     } catch (error) {

@@ -220,7 +220,7 @@ describe("a group", () => {
     expect(await server.outcomes()).toEqual(["a applied", "b applied", "c applied", "d held"]);
   });
 
-  test("takes one copy of an event: the next one meets what the first left, whatever that was", async () => {
+  test("takes copies of an event, which meet what the first left, whatever that was", async () => {
     const server = await groups();
     const changed = member("a", "applies", { other: true });
     expect(
@@ -233,12 +233,35 @@ describe("a group", () => {
       ),
     ).toEqual(["applied", "duplicate of applied", "duplicate of applied, mismatch", "held", "duplicate of held"]);
     expect(await notes(server)).toEqual(["a"]);
+    expect(sizes(server.events)).toEqual(["committed 5"]);
     const refusing = await groups("refuse");
     expect(await refusing.turn(member("b", "throws"), member("b", "throws"))).toEqual([
       "HANDLER_FAILED",
       "HANDLER_FAILED",
     ]);
     expect(runs).toEqual(["b", "b"]);
+  });
+
+  test("of fifty copies at once takes two commits, and counts each copy", async () => {
+    const server = await groups();
+    const fates = await server.turn(...Array.from({ length: 50 }, () => member("a", "applies")));
+    expect(fates).toEqual(["applied", ...Array<string>(49).fill("duplicate of applied")]);
+    expect(sizes(server.events)).toEqual(["committed 32", "committed 18"]);
+    expect(runs).toEqual(["a"]);
+    expect((await server.app.operator({ who: "test" }).status()).deliveries).toBe(50);
+  });
+
+  test("whose first copy breaks the commit runs each copy alone, and keeps what it had decided", async () => {
+    const server = await groups();
+    const [breaker] = breakers;
+    const fates = await server.turn(
+      member("a", breaker!),
+      member("a", breaker!),
+      member("b", "applies"),
+      member("b", "applies"),
+    );
+    expect(fates).toEqual(["held", "duplicate of held", "applied", "duplicate of applied"]);
+    expect(await notes(server)).toEqual(["b"]);
   });
 });
 

@@ -64,6 +64,34 @@ test("a copy whose first does not end in time is STORE_BUSY, and nothing of its 
   expect(await store.reader.receipts({}, { limit: 9 })).toMatchObject([{ eventId: "evt_1" }]);
 });
 
+test("a lock that an attempt waits for too long undoes the attempt and no more, by either bound", async () => {
+  const { store, other } = await bundle();
+  const first = await stopped(store, (tx) => tx.claimReceipts([receiptDraft()]));
+  const claims = (tx: StoreTx) => tx.attempt(async () => tx.claimReceipts([receiptDraft()]));
+  const kept = await other.transaction(
+    async (tx) => {
+      const [claimed] = await tx.claimReceipts([receiptDraft({ eventId: "evt_0" })]);
+      await expect(claims(tx)).rejects.toMatchObject({ code: "STORE_BUSY" });
+      tx.boundLocks(5);
+      await expect(claims(tx)).rejects.toMatchObject({ code: "STORE_BUSY" });
+      return claimed?.kind;
+    },
+    { waitMs: 600_000, lockMs: 200 },
+  );
+  expect(kept).toBe("fresh");
+  await expect(
+    other.transaction(
+      async (tx) => {
+        tx.boundLocks(5);
+        return claims(tx);
+      },
+      { waitMs: 600_000 },
+    ),
+  ).rejects.toMatchObject({ code: "STORE_BUSY" });
+  await first.commit();
+  expect(await store.reader.receipts({}, { limit: 9 })).toHaveLength(2);
+});
+
 test("groups with the same events in another order wait for each other, and neither loses a race", async () => {
   const { store, other, url } = await bundle();
   // In the order of asking, each would hold what the other wants once both have waited for the third.

@@ -88,7 +88,9 @@ export class Scopes {
       if (scope.begun) this.#session.prepend(`RELEASE ${savepoint(scope)}`);
       return value;
     } catch (error) {
-      throw await this.#undone(scope, error);
+      // Whatever the body made of it: with the lock it would have gone another way.
+      const met = scope.failed?.error;
+      throw await this.#undone(scope, hasCode(met, "STORE_BUSY") ? met : error);
     }
   }
 
@@ -96,6 +98,11 @@ export class Scopes {
   async run(query: DriverQuery, doing: Doing): Promise<DriverResult> {
     this.#assertUsable();
     return this.#send(this.#top(), query, doing);
+  }
+
+  boundLocks(lockMs: number): void {
+    this.#assertUsable();
+    this.#session.boundLocks(lockMs);
   }
 
   /** Refuses a statement that is not to be sent: it fails its scope as one that was. */

@@ -31,7 +31,7 @@ export interface SessionOptions {
 const marginMs = 2_000;
 
 /** What the scopes of a transaction use of the connection that it is on. */
-export type Line = Pick<Session, "lost" | "isSound" | "send" | "prepend" | "idle">;
+export type Line = Pick<Session, "lost" | "isSound" | "send" | "prepend" | "boundLocks" | "idle">;
 
 export class Session {
   readonly #client: PooledClient;
@@ -83,6 +83,11 @@ export class Session {
   /** Sends what needs no answer: should it fail, what follows fails as well, and says so. */
   prepend(text: string): void {
     this.#last = this.send({ text }, "statement").catch(() => undefined);
+  }
+
+  /** Bounds each later wait for a lock, until the transaction or the savepoint that it is in is undone. */
+  boundLocks(lockMs: number): void {
+    this.prepend(`SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockMs))}`);
   }
 
   /** Resolves once everything that was sent is answered. */

@@ -119,17 +119,17 @@ export class PostgresStore implements Store {
     });
   }
 
-  async transaction<T>(body: (tx: StoreTx) => Promise<T>, { waitMs }: TransactionOptions): Promise<T> {
+  async transaction<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T> {
     if (this.#inside.getStore()?.scopes.isOpen) {
       const message = "Cannot begin a transaction inside another of the same store: use the one that is open";
       throw new CounterfoilError("TRANSACTION_CONTROL", message);
     }
-    return this.#tracked(() => this.#transact(body, waitMs));
+    return this.#tracked(() => this.#transact(body, options));
   }
 
-  #transact<T>(body: (tx: StoreTx) => Promise<T>, waitMs: number): Promise<T> {
+  #transact<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T> {
     const { statementMs } = this.#options.pool.deadlines;
-    return this.#begun({ kind: "write", waitMs, statementMs }, async (session, now) => {
+    return this.#begun({ kind: "write", statementMs, ...options }, async (session, now) => {
       const { scopes, parts, committed } = this.#scoped(session, now);
       const tx = new PostgresTransaction(parts);
       const value = await scopes.transaction(() => body(tx));
@@ -194,13 +194,13 @@ export class PostgresStore implements Store {
 
   /** Runs what commits by itself in a transaction that is begun, and rolled back where it rejects. */
   async #begun<T>(
-    { waitMs, kind, statementMs }: Omit<BeginOptions, "lockMs"> & TransactionOptions,
+    { waitMs, lockMs: lockMsMax = waitMs, kind, statementMs }: Omit<BeginOptions, "lockMs"> & TransactionOptions,
     run: (session: Session, now: number) => Promise<T>,
   ): Promise<T> {
     const deadlineMs = performance.now() + waitMs;
     const session = await this.#connections.take(waitMs);
     try {
-      const lockMs = deadlineMs - performance.now();
+      const lockMs = Math.min(deadlineMs - performance.now(), lockMsMax);
       const serverMs = await this.#step("begin", () => session.begin({ kind, lockMs, statementMs }));
       return await run(session, this.#options.clock?.(serverMs) ?? serverMs);
     } catch (error) {

@@ -59,6 +59,10 @@ export class PostgresTransaction implements Contract.StoreTx {
     return this.#scopes.attempt(body);
   }
 
+  boundLocks(lockMs: number): void {
+    this.#scopes.boundLocks(lockMs);
+  }
+
   query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
     return this.#runUser(templateText(text), values);
   }

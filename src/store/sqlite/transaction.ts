@@ -51,6 +51,10 @@ export class SqliteTransaction implements Contract.StoreTx {
     return this.#scopes.attempt(body);
   }
 
+  boundLocks(): void {
+    // The transaction has the one lock that there is.
+  }
+
   async query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
     return this.#scopes.use(() => this.#runUser(this.#connection.statements.template(text), values));
   }
