@@ -303,10 +303,11 @@ class CounterfoilApp implements App {
   }
 
   trialDelivery(connectionId: string, options: TrialOptions = {}): SignedDelivery {
-    const { provider } = connectionOf(this.connections, connectionId);
+    const { provider, keyring } = connectionOf(this.connections, connectionId);
+    const { publicUrl } = keyring;
     const timestampMs = this.runtime.clock.wallMs();
     const secrets = this.#parts.secrets.get(connectionId) ?? [];
-    return trialDelivery(provider.rules, secrets, { ...options, connection: connectionId, timestampMs });
+    return trialDelivery(provider.rules, secrets, { ...options, connection: connectionId, timestampMs, publicUrl });
   }
 
   operator({ who }: { readonly who: string }): Operator {

@@ -6,8 +6,11 @@ import { namePart } from "../domain/names.ts";
 import { isFinalStatus } from "../http/answer.ts";
 import { largestBody } from "../http/body-pool.ts";
 import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
+import type { HandshakeSettings } from "../providers/handshake.ts";
 import type { ProviderRules } from "../providers/provider-spec.ts";
+import type { FetchKey } from "../verify/fetched-keys.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
+import { fetchCertificate } from "./fetch-certificate.ts";
 
 /** One source of events: who sends, with which secrets, for whom, and what its events do. */
 export interface ConnectOptions<Name extends string> {
@@ -33,6 +36,15 @@ export interface ConnectOptions<Name extends string> {
   readonly retention?: { readonly bytes: Duration };
   /** Orders events that one arrival releases; smaller first. */
   readonly releaseBy?: (event: Event) => number;
+  /**
+   * The URL that the provider was given, without its query, for those that sign it. What a proxy says in
+   * headers about the URL counts for nothing.
+   */
+  readonly publicUrl?: string;
+  /** Fetches a key that the provider names, such as by `kid`; certificates are fetched over https by default. */
+  readonly fetchKey?: FetchKey;
+  /** What the provider's handshake needs: the token that it repeats, or who takes a secret that it sends once. */
+  readonly handshake?: HandshakeSettings;
 }
 
 /** A connection as configured; `defineApp` checks it and makes it ready. */
@@ -71,6 +83,9 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "bodyBytesMax",
   "retention",
   "releaseBy",
+  "publicUrl",
+  "fetchKey",
+  "handshake",
 ]);
 
 /** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
@@ -102,7 +117,11 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
       `a body may have ${bodyBytesMax} bytes, and all together ${limits.bodyBytesReading}; raise the limit bodyBytesReading to twice the former, or lower bodyBytesMax`,
     );
   }
-  const keyring = openKeyring(rules.schemes, options.secrets);
+  if (options.publicUrl !== undefined && !isPlainUrl(options.publicUrl)) {
+    invalid(id, "its publicUrl is no http or https URL without query and fragment");
+  }
+  const { publicUrl } = options;
+  const keyring = openKeyring(rules.schemes, options.secrets, { publicUrl, fetchKey: keyFetcher(rules, options) });
   const usable = keyring.kind === "usable";
   const connection: Connection = {
     id,
@@ -115,8 +134,19 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     bodyBytesMax,
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     releaseBy: options.releaseBy ?? null,
+    handshake: options.handshake ?? {},
   };
   return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
+}
+
+/** Certificates have a URL, which anybody can fetch; keys by id have to be asked for with the user's own credentials. */
+function keyFetcher({ schemes }: ProviderRules, { fetchKey }: ConnectOptions<string>): FetchKey | undefined {
+  return fetchKey ?? (schemes.some(({ kind }) => kind === "rsa") ? fetchCertificate : undefined);
+}
+
+function isPlainUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && !/[?#]/.test(text);
 }
 
 function answersProblem({ name, answers }: ProviderRules): string | undefined {

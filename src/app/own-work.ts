@@ -19,6 +19,10 @@ export interface TransactionScope {
 export interface DeliveryInput {
   readonly headers: Headers | Readonly<Record<string, string>>;
   readonly body: Uint8Array | string;
+  /** By default POST; read where the signature covers it. */
+  readonly method?: string;
+  /** Path and query as they came, for senders that sign the URL or put their token there. */
+  readonly target?: string;
 }
 
 type Connections = ReadonlyMap<string, Connection>;
@@ -40,10 +44,12 @@ export function scopeOf(connections: Connections, { tenant, connection = "", acc
   return { tenant, connection, account, receiptId: null };
 }
 
-export function deliveryOf({ headers, body }: DeliveryInput, arrivedAtMs: number): Delivery {
+export function deliveryOf({ headers, body, method, target }: DeliveryInput, arrivedAtMs: number): Delivery {
   return {
     headers: headersFromFetch(headers instanceof Headers ? headers : new Headers(headers)),
     body: typeof body === "string" ? new TextEncoder().encode(body) : body,
     arrivedAtMs,
+    ...(method !== undefined && { method }),
+    ...(target !== undefined && { target }),
   };
 }

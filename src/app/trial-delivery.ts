@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { FieldSource, ProviderRules } from "../providers/provider-spec.ts";
+import type { ArrivalId, DerivedId, FieldSource, ProviderRules } from "../providers/provider-spec.ts";
 import { sampleDelivery, signDelivery, type SignedDelivery } from "../providers/sample-delivery.ts";
 import { canSign } from "../verify/sign.ts";
 
@@ -19,6 +19,7 @@ export interface TrialOptions {
 interface Trial extends TrialOptions {
   readonly connection: string;
   readonly timestampMs: number;
+  readonly publicUrl?: string | undefined;
 }
 
 /**
@@ -31,21 +32,22 @@ export function trialDelivery(
   secrets: readonly (string | undefined)[],
   options: Trial,
 ): SignedDelivery {
-  const { timestampMs, body, id = `trial_${randomUUID()}` } = options;
+  const { timestampMs, publicUrl, body, id = `trial_${randomUUID()}` } = options;
   const secret = signingSecret(rules, secrets, options);
   if (body === undefined) {
     const type = options.type ?? Object.keys(rules.samples)[0];
     if (type === undefined) {
       throw new TypeError(`Cannot make a trial delivery: ${rules.name} has no samples; give a body`);
     }
-    return sampleDelivery(rules, { secret, type, id, timestampMs });
+    return sampleDelivery(rules, { secret, type, id, timestampMs, publicUrl });
   }
   const headers = {
+    ...rules.sampleHeaders,
     ...header(rules.identity.id, "id", options.id ?? id),
     ...header(rules.identity.type, "type", options.type),
   };
   assertPlaced(rules, options);
-  return signDelivery(rules, secret, { headers, body, timestampMs });
+  return signDelivery(rules, secret, { headers, body, timestampMs, ...(publicUrl && { url: publicUrl }) });
 }
 
 function signingSecret(
@@ -76,7 +78,7 @@ function missing(connection: string, secrets: readonly (string | undefined)[]): 
 
 /** The header that carries a field of the identity, where a header does. */
 function header(
-  source: FieldSource | { readonly from: "derived" },
+  source: FieldSource | DerivedId | ArrivalId,
   field: string,
   text: string | undefined,
 ): Record<string, string> {

@@ -41,7 +41,7 @@ export class RemoteInbox {
 
   /** Resolves after the engine's commit; rejects with the code that the engine met. */
   async receive(connection: Connection, delivery: Delivery): Promise<Received> {
-    const readable = this.#read(connection, delivery);
+    const readable = await this.#read(connection, delivery);
     const { waitingMax } = this.#options.limits;
     if (this.#waiting.size >= waitingMax) {
       this.emit({ kind: "delivery.refused", connection: connection.id, code: "OVERLOADED", cause: null });
@@ -79,10 +79,11 @@ export class RemoteInbox {
     }
   }
 
-  #read(connection: Connection, delivery: Delivery): Readable {
+  async #read(connection: Connection, delivery: Delivery): Promise<Readable> {
     let verdict: Verdict;
     try {
-      verdict = examine(connection, delivery);
+      const found = examine(connection, delivery);
+      verdict = found instanceof Promise ? await found : found;
       if (verdict.kind === "verified") return readDelivery(connection, delivery, verdict);
     } catch (error) {
       const code = error instanceof CounterfoilError ? error.code : "INTERNAL";

@@ -7,7 +7,7 @@ import type { Limits } from "../domain/limits.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import type { Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
-import { answerHandshake } from "../providers/handshake.ts";
+import { answerGreeting, answerHandshake, greetsByBody } from "../providers/handshake.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Delivery } from "../verify/verify.ts";
 import { type Answer, answerError, answerOfHandshake, answerReceived } from "./answer.ts";
@@ -78,18 +78,19 @@ export class Hooks {
     const handshake = handshakeAnswer(connection, request);
     if (handshake !== undefined) return handshake;
     this.#assertTakeable(connection, request);
-    const { headers } = request;
+    const { headers, method, target } = request;
     const arrivedAtMs = this.#options.now();
     return this.#bodies.hold(connection, async (body) => {
       await request.readBody(body);
-      return this.#receive(connection, { headers, body: body.bytes(), arrivedAtMs });
+      const delivery = { headers, body: body.bytes(), arrivedAtMs, method, target };
+      return (await greetingAnswer(connection, delivery)) ?? this.#receive(connection, delivery);
     });
   }
 
   async #receive(connection: Connection, delivery: Delivery): Promise<Answer> {
-    const { answers } = connection.provider.rules;
+    const { answers, answerText } = connection.provider.rules;
     try {
-      return answerReceived(await this.#options.inbox.receive(connection, delivery), answers);
+      return withText(answerReceived(await this.#options.inbox.receive(connection, delivery), answers), answerText);
     } catch (error) {
       // The inbox has told of it.
       return answerError(error, answers);
@@ -101,7 +102,9 @@ export class Hooks {
     if (!this.matches(target)) return undefined;
     const end = target.indexOf("?");
     const id = target.slice(basePath.length + 1, end === -1 ? undefined : end);
-    return connections.get(id) ?? connections.get(decoded(id));
+    return (
+      connections.get(id) ?? connections.get(decoded(id)) ?? withPathToken(connections.get(id.split("/")[0] ?? ""))
+    );
   }
 
   #assertTakeable({ provider, bodyBytesMax }: Connection, request: HookRequest): void {
@@ -136,12 +139,32 @@ export class Hooks {
   }
 }
 
-function handshakeAnswer({ provider }: Connection, { method, target, headers }: HookRequest): Answer | undefined {
-  const { handshake } = provider.rules;
+function handshakeAnswer(connection: Connection, { method, target, headers }: HookRequest): Answer | undefined {
+  const { handshake } = connection.provider.rules;
   if (handshake === undefined) return undefined;
   const query = new URLSearchParams(target.includes("?") ? target.slice(target.indexOf("?")) : "");
-  const answer = answerHandshake(handshake, { method, query, headers });
+  const answer = answerHandshake(handshake, { method, query, headers }, connection.handshake);
   return answer && answerOfHandshake(answer);
+}
+
+/** Answers a handshake that only its body tells from an event, so that it never becomes one. */
+async function greetingAnswer(connection: Connection, delivery: Delivery): Promise<Answer | undefined> {
+  const { handshake } = connection.provider.rules;
+  if (!greetsByBody(handshake)) return undefined;
+  const { keyring } = connection;
+  const answer = await answerGreeting(handshake, delivery, { ...connection.handshake, keyring });
+  return answer && answerOfHandshake(answer);
+}
+
+function withText(answer: Answer, text: string | undefined): Answer {
+  if (text === undefined || answer.body === null) return answer;
+  return { ...answer, headers: { "content-type": "text/plain; charset=utf-8" }, body: text };
+}
+
+/** A connection whose token is the segment behind its id. */
+function withPathToken(connection: Connection | undefined): Connection | undefined {
+  const schemes = connection?.provider.rules.schemes ?? [];
+  return schemes.some((scheme) => scheme.kind === "token" && "path" in scheme) ? connection : undefined;
 }
 
 function decoded(segment: string): string {

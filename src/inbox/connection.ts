@@ -1,4 +1,5 @@
 import type { Event, Handler } from "../domain/handler.ts";
+import type { HandshakeSettings } from "../providers/handshake.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Keyring } from "../verify/keyring.ts";
 
@@ -22,6 +23,8 @@ export interface Connection {
   readonly mode: "live" | "test" | null;
   readonly bodyBytesMax: number;
   readonly bytesKeptMs: number;
+  /** What its provider's handshake needs. */
+  readonly handshake: HandshakeSettings;
   /** Orders events that one arrival releases; smaller first, arrival order among equals. */
   readonly releaseBy: ((event: Event) => number) | null;
 }

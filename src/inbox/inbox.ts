@@ -55,7 +55,7 @@ export class Inbox {
     delivery: Delivery,
     policy: FailurePolicy = connection.failing,
   ): Promise<Received> {
-    return this.take(connection, this.#read(connection, delivery), policy);
+    return this.take(connection, await this.#read(connection, delivery), policy);
   }
 
   /** The rest of the way, for a delivery that was verified and read, here or in another thread of this process. */
@@ -87,7 +87,7 @@ export class Inbox {
     delivery: Delivery,
     within: (work: (tx: StoreTx, signals: Signals) => Promise<Received>) => Promise<Received>,
   ): Promise<Received> {
-    const readable = this.#read(connection, delivery);
+    const readable = await this.#read(connection, delivery);
     let arrival: Arrival | undefined;
     try {
       const found = arrivalOf(connection, readable, "throw");
@@ -114,10 +114,11 @@ export class Inbox {
     await this.#refusals.flush();
   }
 
-  #read(connection: Connection, delivery: Delivery): Readable {
+  async #read(connection: Connection, delivery: Delivery): Promise<Readable> {
     let verdict: Verdict;
     try {
-      verdict = examine(connection, delivery);
+      const found = examine(connection, delivery);
+      verdict = found instanceof Promise ? await found : found;
       if (verdict.kind === "verified") return readDelivery(connection, delivery, verdict);
     } catch (error) {
       this.#tellFailure(connection, undefined, error);

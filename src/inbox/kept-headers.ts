@@ -1,6 +1,7 @@
-import type { FieldSource, ProviderRules } from "../providers/provider-spec.ts";
+import { identitySources } from "../providers/field-source.ts";
+import type { ProviderRules } from "../providers/provider-spec.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
-import type { Scheme } from "../verify/scheme.ts";
+import { headersOf, type Scheme } from "../verify/scheme.ts";
 
 const namesByRules = new WeakMap<ProviderRules, readonly string[]>();
 
@@ -27,25 +28,12 @@ function keptNames(rules: ProviderRules): readonly string[] {
 }
 
 function namesOf({ schemes, identity }: ProviderRules): readonly string[] {
-  const { id, type, account = [] } = identity;
-  const sources = [...(id.from === "derived" ? id.parts : [id]), type, ...account];
-  return [
-    ...new Set(
-      ["content-type", ...schemes.flatMap(schemeHeaders), ...sources.flatMap(sourceHeaders)].map((name) =>
-        name.toLowerCase(),
-      ),
-    ),
-  ];
+  const sources = identitySources(identity).flatMap((source) => (source.from === "header" ? [source.name] : []));
+  const names = ["content-type", ...schemes.flatMap(schemeHeaders), ...sources];
+  return [...new Set(names.map((name) => name.toLowerCase()))];
 }
 
 function schemeHeaders(scheme: Scheme): readonly string[] {
   // A token is the secret itself: keeping it would store a credential, and it signs nothing that could be checked again.
-  if (scheme.kind === "token") return [];
-  const timestamp = scheme.timestamp && "header" in scheme.timestamp.from ? [scheme.timestamp.from.header] : [];
-  const signed = scheme.signed.flatMap((part) => (typeof part === "object" && "header" in part ? [part.header] : []));
-  return [...scheme.headers, ...timestamp, ...signed];
-}
-
-function sourceHeaders(source: FieldSource): readonly string[] {
-  return source.from === "header" ? [source.name] : [];
+  return scheme.kind === "token" ? [] : headersOf(scheme);
 }

@@ -16,6 +16,7 @@ const connection: Connection = {
   bodyBytesMax: 1,
   bytesKeptMs: 0,
   releaseBy: null,
+  handshake: {},
 };
 
 const assert = (...raw: readonly string[]): void => assertMediaType(connection, headersFromRaw(raw));

@@ -51,10 +51,10 @@ export interface Readable {
  * @throws CounterfoilError NO_EVENT_ID when the delivery cannot be told from others.
  */
 export function readDelivery(connection: Connection, delivery: Delivery, verdict: Verified): Readable {
-  const { headers, body: bytes } = delivery;
+  const { headers, body: bytes, arrivedAtMs } = delivery;
   const { authenticated, secretId } = verdict;
   const kept = keptHeaders(connection.provider.rules, headers);
-  return readBytes(connection, { headers, bytes, authenticated }, { headers: kept, secretId });
+  return readBytes(connection, { headers, bytes, authenticated, arrivedAtMs }, { headers: kept, secretId });
 }
 
 /** Turns a delivery that was read into an arrival. */
@@ -87,11 +87,17 @@ function readBytes(
     headers,
     bytes,
     authenticated,
-  }: { readonly headers: DeliveryHeaders; readonly bytes: Uint8Array; readonly authenticated: Authenticated },
+    arrivedAtMs = 0,
+  }: {
+    readonly headers: DeliveryHeaders;
+    readonly bytes: Uint8Array;
+    readonly authenticated: Authenticated;
+    readonly arrivedAtMs?: number;
+  },
   kept: Pick<ReadDelivery, "headers" | "secretId">,
 ): Readable {
   const body = parseBody(bytes, provider.plan);
-  const identity = identify(provider.rules, { headers, body, authenticated });
+  const identity = identify(provider.rules, { headers, body, authenticated, arrivedAtMs });
   if (identity.kind === "no_usable_id") {
     throw new CounterfoilError(
       "NO_EVENT_ID",

@@ -4,8 +4,9 @@ import { check, type Schema } from "../domain/schema.ts";
 import { bodyPlan } from "../parse/body-plan.ts";
 import { formType } from "../parse/read-form.ts";
 import { authenticatedBy, type Scheme } from "../verify/scheme.ts";
-import { identityPaths } from "./identify.ts";
-import type { FieldSource, ProviderRules, ProviderSpec } from "./provider-spec.ts";
+import { idSources } from "./field-source.ts";
+import { identityPaths, isInBody, isSignedSource } from "./identify.ts";
+import type { ProviderRules, ProviderSpec } from "./provider-spec.ts";
 import type { EventMap, Provider } from "./provider.ts";
 
 /**
@@ -80,9 +81,8 @@ function problemOf(rules: ProviderRules): string | undefined {
 }
 
 /** Each item of a batch needs a name of its own, which a header that all share cannot give. */
-function bodyProblem({ batch, identity: { id }, encodings, form, contentTypes }: ProviderRules): string | undefined {
-  const sources = id.from === "derived" ? id.parts : [id];
-  if (batch !== undefined && !sources.some(({ from }) => from === "body")) {
+function bodyProblem({ batch, identity, encodings, form, contentTypes }: ProviderRules): string | undefined {
+  if (batch !== undefined && identity.id.from !== "arrival" && !idSources(identity).some(isInBody)) {
     return "its events come in batches, and their id has to stand in the body, within the item";
   }
   const unknown = encodings.find((encoding) => encoding !== "gzip");
@@ -97,10 +97,7 @@ function accountProblem({ schemes, identity: { account = [] } }: ProviderRules):
   for (const scheme of schemes) {
     if (scheme.kind === "token") continue;
     const signed = authenticatedBy(scheme);
-    const isSigned = (source: FieldSource): boolean =>
-      source.from === "fixed" ||
-      (source.from === "body" ? signed.body : signed.headers.includes(source.name.toLowerCase()));
-    if (!account.every(isSigned)) {
+    if (!account.every((source) => isSignedSource(source, signed))) {
       return "its account stands where the signature does not reach; anyone could change it";
     }
   }
@@ -109,12 +106,15 @@ function accountProblem({ schemes, identity: { account = [] } }: ProviderRules):
 
 function schemeProblem(scheme: Scheme): string | undefined {
   if (scheme.kind === "token") return undefined;
-  const { timestamp, signed, grammar } = scheme;
+  const { timestamp } = scheme;
   if (timestamp === undefined) {
-    return signed.includes("timestamp") ? "no rule says where the signed timestamp stands" : undefined;
+    const isSigned = "signed" in scheme && (scheme.signed as readonly unknown[]).includes("timestamp");
+    return isSigned ? "no rule says where the signed timestamp stands" : undefined;
   }
-  const isPair = "pair" in timestamp.from;
-  if (isPair && grammar.kind !== "pairs") return "a timestamp can be a pair only where signatures are pairs";
+  if ("pair" in timestamp.from && !("grammar" in scheme && scheme.grammar.kind === "pairs")) {
+    return "a timestamp can be a pair only where signatures are pairs";
+  }
+  if ("claim" in timestamp.from !== (scheme.kind === "jws")) return "a timestamp is a claim in tokens, and only there";
   return timestamp.pastMs >= 0 && timestamp.futureMs >= 0 ? undefined : "a tolerance is negative";
 }
 

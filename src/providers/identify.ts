@@ -4,7 +4,8 @@ import { fixed } from "../domain/limits.ts";
 import type { ParsedBody, UnreadableBody, UnreadableCause } from "../parse/parse-body.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Authenticated } from "../verify/scheme.ts";
-import type { FieldSource, IdentityRule, ProviderRules } from "./provider-spec.ts";
+import { idSources, identitySources, plainSources, type PlainSource } from "./field-source.ts";
+import type { ContentDigest, FieldSource, IdentityRule, ProviderRules } from "./provider-spec.ts";
 
 /** Why a field cannot name anything. */
 export type TextProblem = "missing" | "blank" | "wrong_type" | "repeated" | "too_long" | "nul" | "lone_surrogate";
@@ -38,6 +39,8 @@ export interface ReadDelivery {
   readonly headers: DeliveryHeaders;
   readonly body: ParsedBody | UnreadableBody;
   readonly authenticated: Authenticated;
+  /** For ids of the arrival itself. */
+  readonly arrivedAtMs?: number;
 }
 
 /**
@@ -73,28 +76,42 @@ export function identify({ identity }: ProviderRules, delivery: ReadDelivery): I
 }
 
 /** The body paths that identity reads, for the plan that a body is parsed with. */
-export function identityPaths({ id, type, account = [], mode }: IdentityRule): readonly JsonPath[] {
-  const sources = [...(id.from === "derived" ? id.parts : [id]), type, ...account];
-  const paths = sources.flatMap((source) => (source.from === "body" ? [source.path] : []));
-  return mode === undefined ? paths : [...paths, mode.path];
+export function identityPaths(identity: IdentityRule): readonly JsonPath[] {
+  const paths = identitySources(identity).flatMap((source) => (source.from === "body" ? [source.path] : []));
+  return identity.mode === undefined ? paths : [...paths, identity.mode.path];
 }
 
 type Field = { readonly text: string } | { readonly problem: TextProblem };
 
-function readId({ id }: IdentityRule, delivery: ReadDelivery): Field {
-  const sources = id.from === "derived" ? id.parts : [id];
-  if (delivery.body.kind === "unreadable" && sources.some(({ from }) => from === "body")) {
-    const { digest } = delivery.body;
-    return { text: `unreadable:${digest.slice(digest.lastIndexOf(":") + 1)}` };
+function readId(identity: IdentityRule, delivery: ReadDelivery): Field {
+  const { id } = identity;
+  if (id.from === "arrival") return arrivalId(id.orFirst, delivery);
+  if (delivery.body.kind === "unreadable" && idSources(identity).some(isInBody)) {
+    return { text: `unreadable:${contentDigest(delivery)}` };
   }
   return id.from === "derived" ? deriveId(id.parts, delivery) : readField(id, delivery);
 }
 
+/** Whether a source reads anything of the body. */
+export function isInBody(source: FieldSource | ContentDigest): boolean {
+  return source.from === "digest" || plainSources(source).some(({ from }) => from === "body" || from === "key");
+}
+
+function arrivalId(orFirst: FieldSource | undefined, delivery: ReadDelivery): Field {
+  const field = orFirst && readField(orFirst, delivery);
+  if (field !== undefined && !("problem" in field && field.problem === "missing")) return field;
+  return { text: `arrival:${delivery.arrivedAtMs ?? 0}:${contentDigest(delivery).slice(0, 16)}` };
+}
+
+function contentDigest({ body: { digest } }: ReadDelivery): string {
+  return digest.slice(digest.lastIndexOf(":") + 1);
+}
+
 /** The digest of all parts: their lengths cannot run into each other, and the key stays short. */
-function deriveId(parts: readonly FieldSource[], delivery: ReadDelivery): Field {
+function deriveId(parts: readonly (FieldSource | ContentDigest)[], delivery: ReadDelivery): Field {
   const texts: (string | null)[] = [];
   for (const part of parts) {
-    const field = readField(part, delivery);
+    const field = part.from === "digest" ? { text: contentDigest(delivery) } : readField(part, delivery);
     if ("problem" in field && field.problem !== "missing") return field;
     texts.push("text" in field ? field.text : null);
   }
@@ -110,20 +127,40 @@ function readAccount({ account = [] }: IdentityRule, delivery: ReadDelivery): Fi
   return { text: "" };
 }
 
-function readField(source: FieldSource, { headers, body }: ReadDelivery): Field {
+function readField(source: FieldSource, { headers, body, ...more }: ReadDelivery): Field {
   if (source.from === "fixed") return { text: source.text };
   if (source.from === "header") {
     const value = headers.get(source.name);
     if (value === undefined) return { problem: "missing" };
     return headers.count(source.name) > 1 || value.includes(",") ? { problem: "repeated" } : checkText(value);
   }
+  if (source.from === "first" || source.from === "joined") return readFields(source, { headers, body, ...more });
   if (body.kind === "unreadable") return { problem: "missing" };
+  if (source.from === "key") return keyField(body.value, source.except);
   if (body.isRepeated(source.path)) return { problem: "repeated" };
   const value = readPath(body.value, source.path);
   if (value === undefined || value === null) return { problem: "missing" };
   const text = body.exactText(source.path);
   const names = text !== undefined && (typeof value === "string" || /^(?:0|-?[1-9]\d*)$/.test(text));
   return names ? checkText(text) : { problem: "wrong_type" };
+}
+
+function readFields(source: Extract<FieldSource, { readonly of: unknown }>, delivery: ReadDelivery): Field {
+  const texts: string[] = [];
+  for (const each of source.of) {
+    const field = readField(each, delivery);
+    if ("problem" in field && field.problem !== "missing") return field;
+    if (!("text" in field)) continue;
+    if (source.from === "first") return field;
+    texts.push(field.text);
+  }
+  return texts.length === 0 || source.from === "first" ? { problem: "missing" } : checkText(texts.join(source.by));
+}
+
+function keyField(value: unknown, except: readonly string[]): Field {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const key = isObject ? Object.keys(value).find((name) => !except.includes(name)) : undefined;
+  return key === undefined ? { problem: "missing" } : checkText(key);
 }
 
 function checkText(text: string): Field {
@@ -133,16 +170,27 @@ function checkText(text: string): Field {
   return text.isWellFormed() ? { text } : { problem: "lone_surrogate" };
 }
 
-function signedFields({ id, type, account = [] }: IdentityRule, authenticated: Authenticated): SignedFields {
-  const isSigned = (source: FieldSource): boolean => {
-    if (source.from === "fixed") return true;
-    return source.from === "body" ? authenticated.body : authenticated.headers.includes(source.name.toLowerCase());
-  };
+function signedFields(identity: IdentityRule, authenticated: Authenticated): SignedFields {
+  const isSigned = (source: FieldSource | ContentDigest): boolean => isSignedSource(source, authenticated);
+  const { id, type, account = [] } = identity;
   return {
-    id: id.from === "derived" ? id.parts.every(isSigned) : isSigned(id),
+    // An id of the arrival is nobody's word.
+    id: id.from === "arrival" || idSources(identity).every(isSigned),
     type: isSigned(type),
     account: account.every(isSigned),
   };
+}
+
+/** Whether everything that a field is made of is covered by the signature. */
+export function isSignedSource(source: FieldSource | ContentDigest, authenticated: Authenticated): boolean {
+  if (source.from === "digest") return authenticated.body;
+  return plainSources(source).every((plain) => isSignedPlain(plain, authenticated));
+}
+
+function isSignedPlain(source: PlainSource, { body, headers, fields = [] }: Authenticated): boolean {
+  if (source.from === "fixed") return true;
+  if (source.from === "header") return headers.includes(source.name.toLowerCase());
+  return body || (source.from === "body" && fields.some((field) => field.join("\n") === source.path.join("\n")));
 }
 
 function modeOf({ path, live, test }: NonNullable<IdentityRule["mode"]>, body: unknown): "live" | "test" | undefined {

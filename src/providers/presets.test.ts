@@ -7,6 +7,7 @@ import { readPath } from "../domain/json.ts";
 import { parseBody } from "../parse/parse-body.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import { openKeyring, type Keyring } from "../verify/keyring.ts";
+import { headersOf } from "../verify/scheme.ts";
 import type { Verdict } from "../verify/verdict.ts";
 import { verify } from "../verify/verify.ts";
 import { generic } from "./generic.ts";
@@ -94,11 +95,7 @@ describe.each(presets)("the preset %s", (_name, provider, secret) => {
   test("refuses a change of a header exactly where it says the header is covered", () => {
     const verdict = judge(keyring, sample);
     const signed = verdict.kind === "verified" ? verdict.authenticated.headers : [];
-    const read = rules.schemes.flatMap((scheme) => {
-      if (scheme.kind === "token") return [scheme.header];
-      const from = scheme.timestamp?.from;
-      return [...scheme.headers, ...(from !== undefined && "header" in from ? [from.header] : [])];
-    });
+    const read = rules.schemes.flatMap(headersOf);
     for (const [name, value] of Object.entries(sample.headers)) {
       const changed = { ...sample.headers, [name]: `${value}0` };
       const isCovered = signed.includes(name) || read.includes(name);

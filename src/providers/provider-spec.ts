@@ -3,22 +3,43 @@ import type { Json, JsonPath } from "../domain/json.ts";
 import type { Scheme } from "../verify/scheme.ts";
 import type { Handshake } from "./handshake.ts";
 
-/** Where a field of an event stands. */
+/** Where a field of an event stands, or how it is made of others. */
 export type FieldSource =
   | { readonly from: "body"; readonly path: JsonPath }
   | { readonly from: "header"; readonly name: string }
-  | { readonly from: "fixed"; readonly text: string };
+  | { readonly from: "fixed"; readonly text: string }
+  /** The name of the first member of the body's object that is none of these. */
+  | { readonly from: "key"; readonly except: readonly string[] }
+  /** The first of these that is there. */
+  | { readonly from: "first"; readonly of: readonly [FieldSource, ...FieldSource[]] }
+  /** All of these that are there, in one text. */
+  | { readonly from: "joined"; readonly of: readonly [FieldSource, ...FieldSource[]]; readonly by: string };
+
+/** A digest of the content, less its volatile fields, for events that nothing else tells apart. */
+export interface ContentDigest {
+  readonly from: "digest";
+}
 
 /** An id made of several fields, for providers that send none; absent fields count as such. */
 export interface DerivedId {
   readonly from: "derived";
-  readonly parts: readonly [FieldSource, ...FieldSource[]];
+  readonly parts: readonly [FieldSource | ContentDigest, ...(FieldSource | ContentDigest)[]];
+}
+
+/**
+ * An id of the arrival itself, for notices that only say "something changed": the next one has the same
+ * content and is another event. What a redelivery does twice has to be harmless, as a fetch is.
+ */
+export interface ArrivalId {
+  readonly from: "arrival";
+  /** An id that is taken where it is there. */
+  readonly orFirst?: FieldSource;
 }
 
 /** How events of a provider are told apart. */
 export interface IdentityRule {
   /** The same on every redelivery of one event, and on no other event of the account. */
-  readonly id: FieldSource | DerivedId;
+  readonly id: FieldSource | DerivedId | ArrivalId;
   readonly type: FieldSource;
   /** The provider's sub-account: the first of these that is there. None is the account `""`. */
   readonly account?: readonly FieldSource[];
@@ -72,13 +93,24 @@ export interface ProviderSpec<Name extends string = string> {
   /** Where the id is not signed: how long the same body under another id is suspected to be a replay. */
   readonly replayWindowMs?: number;
   /** Requests that are answered before the event path and never become events. */
-  readonly handshake?: Handshake;
+  readonly handshake?: Handshake | readonly Handshake[];
   /** Statuses that the provider needs instead of the usual ones. */
   readonly answers?: Readonly<Partial<Record<AnswerName, number>>>;
+  /** What a delivery that was taken is answered with, where the provider wants to read something of its own. */
+  readonly answerText?: string;
   /** Bodies to send in tests, by event type; id and type are put where `identity` says. */
   readonly samples?: Readonly<Record<string, Json>>;
+  /** Headers that samples are sent with, and the object that a batch of them stands in. */
+  readonly sampleHeaders?: Readonly<Record<string, string>>;
+  readonly sampleEnvelope?: Json;
   /** Fields that no document of the provider's confirms, each with what is known. */
   readonly unconfirmed?: Readonly<Partial<Record<keyof ProviderSpec, string>>>;
+  /** What shows that the scheme is the provider's: without it a preset counts as unconfirmed. */
+  readonly proof?: "published vectors" | "the provider's SDK";
+  /** The provider's name as it writes it. */
+  readonly title?: string;
+  /** Where the provider describes all this. */
+  readonly docs?: string;
 }
 
 /** A spec with its defaults filled in. */

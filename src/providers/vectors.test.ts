@@ -42,7 +42,7 @@ function keyringOf(schemes: readonly Scheme[], secrets: readonly (string | undef
   if (scheme?.kind !== "hmac") throw new Error(keyring.message);
   const key = hmacKey(scheme.hash, Buffer.from(secrets[0] ?? ""));
   const entry = { kind: "hmac", scheme, authenticated: authenticatedBy(scheme), keys: [{ id: "weak", key }] } as const;
-  return { kind: "usable", entries: [entry], secretIds: ["weak"] };
+  return { kind: "usable", entries: [entry], secretIds: ["weak"], publicUrl: undefined };
 }
 
 function verdictOf(schemes: readonly Scheme[], vector: Vector): string {

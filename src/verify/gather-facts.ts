@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { DeliveryHeaders } from "./delivery-headers.ts";
 import type { Keyring } from "./keyring.ts";
+import { headersOf } from "./scheme.ts";
 import type { RefusalFacts } from "./verdict.ts";
 
 interface Evidence {
@@ -12,7 +13,7 @@ interface Evidence {
 
 /** Collects what may be kept of a refused delivery. The sender is unknown, so every text is bounded. */
 export function gatherFacts(keyring: Keyring, { headers, body, skewMs, allowedMs }: Evidence): RefusalFacts {
-  const names = keyring.entries.flatMap(({ scheme }) => (scheme.kind === "token" ? scheme.header : scheme.headers));
+  const names = keyring.entries.flatMap(({ scheme }) => ("headers" in scheme ? scheme.headers : headersOf(scheme)));
   const values = names.map((name) => headers.get(name)).filter((value) => value !== undefined);
   return {
     bodyBytes: body.length,

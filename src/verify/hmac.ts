@@ -17,6 +17,8 @@ export interface HmacKey {
   readonly hash: HashName;
   readonly inner: Uint8Array;
   readonly outer: Uint8Array;
+  /** The key itself, where it is to be hashed in front of the message and not as HMAC does. */
+  readonly prefix?: Uint8Array;
 }
 
 /** Prepares a key; one longer than a block is hashed first, as the standard says. */
@@ -36,6 +38,9 @@ export function hmacRoom(hashName: HashName): number {
  * key's inner block, so one copy of the message serves every key.
  */
 export function hmac(key: HmacKey, buffer: Uint8Array): Buffer {
+  if (key.prefix !== undefined) {
+    return hash(key.hash, Buffer.concat([key.prefix, buffer.subarray(key.inner.length)]), "buffer");
+  }
   buffer.set(key.inner);
   const last = Buffer.allocUnsafe(key.outer.length + digestBytes[key.hash]);
   last.set(key.outer);

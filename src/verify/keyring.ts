@@ -1,43 +1,78 @@
-import { createHmac, createPublicKey, hash, type KeyObject } from "node:crypto";
+import { createHmac, hash, type KeyObject } from "node:crypto";
 import { checkSecrets, secretBytesMin, unusable, type SecretProblem } from "./check-secrets.ts";
-import { hmacKey, type HmacKey } from "./hmac.ts";
+import { FetchedKeys, type FetchKey } from "./fetched-keys.ts";
+import { hmacKey, type HashName, type HmacKey } from "./hmac.ts";
 import { keyBytes, keyFormText } from "./key-bytes.ts";
-import { authenticatedBy } from "./scheme.ts";
-import type { Authenticated, Ed25519Scheme, HmacScheme, Scheme, TokenScheme } from "./scheme.ts";
+import { type CertifiedKey, readCertificate, readJwk, readPublicKey } from "./public-keys.ts";
+import { authenticatedBy, signsUrl } from "./scheme.ts";
+import type {
+  Authenticated,
+  EcdsaScheme,
+  Ed25519Scheme,
+  FieldsScheme,
+  HmacScheme,
+  JwsScheme,
+  RsaScheme,
+  Scheme,
+  TokenScheme,
+} from "./scheme.ts";
 
 interface NamedKey<Key> {
   readonly id: string;
   readonly key: Key;
 }
-interface Keyed<S extends Scheme, Key> {
-  readonly kind: S["kind"];
+interface Keyed<S extends Scheme, Key, Kind extends string = S["kind"]> {
+  readonly kind: Kind;
   readonly scheme: S;
   readonly authenticated: Authenticated;
   readonly keys: readonly NamedKey<Key>[];
 }
 
 export type KeyedHmac = Keyed<HmacScheme, HmacKey>;
-export type KeyedEd25519 = Keyed<Ed25519Scheme, KeyObject>;
+export type KeyedPublic = Keyed<Ed25519Scheme | EcdsaScheme | RsaScheme, KeyObject, "public">;
+/** Its keys are the secrets' texts, which are signed; what signs comes with the delivery. */
+export type KeyedCertified = Keyed<RsaScheme, string, "certified"> & {
+  readonly hosts: readonly string[];
+  readonly urlHeader: string;
+  readonly certificates: FetchedKeys<CertifiedKey>;
+};
 /** The key of a token is its SHA-256, so that tokens of any length compare in the same time. */
 export type KeyedToken = Keyed<TokenScheme, Buffer>;
-export type KeyedScheme = KeyedHmac | KeyedEd25519 | KeyedToken;
+export type KeyedFields = Keyed<FieldsScheme, HmacKey>;
+/** An HMAC key for each algorithm, or a public key by its id. */
+export type KeyedJws = Keyed<JwsScheme, JwsKey> & { readonly fetched: FetchedKeys<KeyObject> | null };
+export type JwsKey =
+  | { readonly hmac: Readonly<Record<"HS256" | "HS512", HmacKey>> }
+  | { readonly public: KeyObject; readonly id: string | undefined };
+export type KeyedScheme = KeyedHmac | KeyedPublic | KeyedCertified | KeyedToken | KeyedFields | KeyedJws;
+
+/** What beside secrets a connection's schemes may need. */
+export interface KeyringOptions {
+  /** The URL that the sender was given, without a query: what URL signatures are checked against. */
+  readonly publicUrl?: string | undefined;
+  /** Fetches keys that senders name. */
+  readonly fetchKey?: FetchKey | undefined;
+}
 
 /** The secrets of one connection, made ready for its schemes. An empty one refuses everything. */
 export interface Keyring {
   readonly kind: "usable";
   readonly entries: readonly KeyedScheme[];
   readonly secretIds: readonly string[];
+  readonly publicUrl: string | undefined;
 }
 
 /** Its keys are private, so that whatever prints or serialises an application has none of them in it. */
 class PrivateKeyring implements Keyring {
   readonly kind = "usable";
   readonly secretIds: readonly string[];
+  readonly publicUrl: string | undefined;
   readonly #entries: readonly KeyedScheme[];
 
-  constructor(entries: readonly KeyedScheme[], secretIds: readonly string[]) {
+  constructor(entries: readonly KeyedScheme[], secretIds: readonly string[], publicUrl?: string) {
     this.#entries = entries;
     this.secretIds = secretIds;
+    this.publicUrl = publicUrl;
   }
 
   get entries(): readonly KeyedScheme[] {
@@ -51,7 +86,8 @@ export const emptyKeyring: Keyring = new PrivateKeyring([], []);
 /**
  * Makes a connection's secrets ready for its schemes. A secret serves every scheme whose key form it
  * has, so that the prefix of a Standard Webhooks secret chooses between HMAC and Ed25519. A public key
- * serves Ed25519 only: whoever knows it, and anyone may, could sign with its text as an HMAC key.
+ * serves signatures of public keys only: whoever knows it, and anyone may, could sign with its text as an
+ * HMAC key.
  *
  * @example
  * ```ts no-run
@@ -62,20 +98,23 @@ export const emptyKeyring: Keyring = new PrivateKeyring([], []);
 export function openKeyring(
   schemes: readonly Scheme[],
   secrets: readonly (string | undefined)[],
+  options: KeyringOptions = {},
 ): Keyring | SecretProblem {
-  const checked = checkSecrets(secrets);
+  const lacking = lack(schemes, options);
+  if (lacking !== undefined) return unusable("undecodable", `Cannot verify: ${lacking}`);
+  const noneNeeded = schemes.every((scheme) => scheme.kind === "jws" && scheme.fetchesKeys) && isEmpty(secrets);
+  const checked = noneNeeded ? { kind: "usable" as const, secrets: [] } : checkSecrets(secrets);
   if (checked.kind === "unusable") return checked;
-  const isPublic = (secret: string): boolean =>
-    schemes.some((scheme) => scheme.kind === "ed25519" && readPublicKey(scheme, secret) !== undefined);
+  const isPublic = (secret: string): boolean => schemes.some((scheme) => readsAsPublic(scheme, secret));
   const shared = checked.secrets.filter((secret) => !isPublic(secret));
   const entries = schemes
-    .map((scheme) => keyScheme(scheme, scheme.kind === "ed25519" ? checked.secrets : shared))
-    .filter(({ keys }) => keys.length > 0);
+    .map((scheme) => keyScheme(scheme, takesPublic(scheme) ? checked.secrets : shared, options))
+    .filter((entry) => entry.keys.length > 0 || (entry.kind === "jws" && entry.fetched !== null));
   const served = new Set(entries.flatMap(({ keys }) => keys.map(({ id }) => id)));
   const secretIds = checked.secrets.map(secretId);
-  if (secretIds.every((id) => served.has(id))) return new PrivateKeyring(entries, secretIds);
+  if (secretIds.every((id) => served.has(id))) return new PrivateKeyring(entries, secretIds, options.publicUrl);
   const position = 1 + secrets.findIndex((secret) => secret !== undefined && !served.has(secretId(secret)));
-  const forms = schemes.map((scheme) => (scheme.kind === "token" ? "any text" : keyFormText(scheme.key))).join(", or ");
+  const forms = [...new Set(schemes.map(formOf))].join(", or ");
   return unusable(
     "undecodable",
     `Cannot use secret ${position}: it is not of the form that this provider's secrets have (${forms})`,
@@ -90,19 +129,54 @@ export function secretId(secret: string): string {
   return createHmac("sha256", secret).update("counterfoil secret id").digest("hex").slice(0, 8);
 }
 
-function keyScheme(scheme: Scheme, secrets: readonly string[]): KeyedScheme {
+/** What a scheme needs that is not configured. */
+function lack(schemes: readonly Scheme[], { publicUrl, fetchKey }: KeyringOptions): string | undefined {
+  if (schemes.some(signsUrl) && publicUrl === undefined) {
+    return "this provider signs the URL that it calls; set publicUrl to the one that it was given";
+  }
+  const fetches = schemes.some((scheme) => scheme.kind === "rsa" && scheme.certificate !== undefined);
+  return fetches && fetchKey === undefined ? "this provider names certificates that have to be fetched" : undefined;
+}
+
+function isEmpty(secrets: readonly (string | undefined)[]): boolean {
+  return secrets.every((secret) => secret === undefined);
+}
+
+function formOf(scheme: Scheme): string {
+  if (scheme.kind === "token") return "any text";
+  if (scheme.kind === "jws") return scheme.algorithms[0] === "ES256" ? "a JWK" : "any text";
+  return keyFormText(scheme.key);
+}
+
+function takesPublic(scheme: Scheme): boolean {
+  if (scheme.kind === "rsa") return scheme.certificate === undefined;
+  return (
+    scheme.kind === "ed25519" || scheme.kind === "ecdsa" || (scheme.kind === "jws" && scheme.algorithms[0] === "ES256")
+  );
+}
+
+function readsAsPublic(scheme: Scheme, secret: string): boolean {
+  if (!takesPublic(scheme)) return false;
+  if (scheme.kind === "jws") return readJwk(secret) !== undefined;
+  return readPublicKey(scheme as Ed25519Scheme | EcdsaScheme | RsaScheme, secret) !== undefined;
+}
+
+function keyScheme(scheme: Scheme, secrets: readonly string[], { fetchKey }: KeyringOptions): KeyedScheme {
   const authenticated = authenticatedBy(scheme);
   switch (scheme.kind) {
     case "hmac":
-      return {
-        kind: scheme.kind,
-        scheme,
-        authenticated,
-        keys: readKeys(secrets, (secret) => readHmacKey(scheme, secret)),
-      };
+    case "fields": {
+      const keys = readKeys(secrets, (secret) => readHmacKey(scheme, secret));
+      return { kind: scheme.kind, scheme, authenticated, keys } as KeyedHmac | KeyedFields;
+    }
+    case "rsa":
     case "ed25519":
+    case "ecdsa":
+      if (scheme.kind === "rsa" && scheme.certificate !== undefined && fetchKey !== undefined) {
+        return certified(scheme, scheme.certificate, { secrets, fetchKey });
+      }
       return {
-        kind: scheme.kind,
+        kind: "public",
         scheme,
         authenticated,
         keys: readKeys(secrets, (secret) => readPublicKey(scheme, secret)),
@@ -114,7 +188,32 @@ function keyScheme(scheme: Scheme, secrets: readonly string[]): KeyedScheme {
         authenticated,
         keys: readKeys(secrets, (secret) => hash("sha256", secret, "buffer")),
       };
+    case "jws": {
+      const fetched = scheme.fetchesKeys && fetchKey ? new FetchedKeys(fetchKey, (text) => readJwk(text)?.key) : null;
+      return { kind: scheme.kind, scheme, authenticated, keys: readKeys(secrets, jwsKeyReader(scheme)), fetched };
+    }
   }
+}
+
+function certified(
+  scheme: RsaScheme,
+  { hosts, urlHeader }: NonNullable<RsaScheme["certificate"]>,
+  { secrets, fetchKey }: { readonly secrets: readonly string[]; readonly fetchKey: FetchKey },
+): KeyedCertified {
+  const certificates = new FetchedKeys(fetchKey, (pem) => readCertificate(pem, hosts));
+  const keys = readKeys(secrets, (secret) => secret);
+  return { kind: "certified", scheme, authenticated: authenticatedBy(scheme), keys, hosts, urlHeader, certificates };
+}
+
+function jwsKeyReader({ algorithms }: JwsScheme): (secret: string) => JwsKey | undefined {
+  return (secret) => {
+    if (algorithms[0] === "HS256") {
+      const key = (name: HashName): HmacKey => hmacKey(name, Buffer.from(secret));
+      return { hmac: { HS256: key("sha256"), HS512: key("sha512") } };
+    }
+    const jwk = readJwk(secret);
+    return jwk && { public: jwk.key, id: jwk.id };
+  };
 }
 
 function readKeys<Key>(secrets: readonly string[], read: (secret: string) => Key | undefined): NamedKey<Key>[] {
@@ -124,16 +223,9 @@ function readKeys<Key>(secrets: readonly string[], read: (secret: string) => Key
   });
 }
 
-function readHmacKey(scheme: HmacScheme, secret: string): HmacKey | undefined {
+function readHmacKey(scheme: HmacScheme | FieldsScheme, secret: string): HmacKey | undefined {
   const bytes = keyBytes(scheme.key, secret);
-  return bytes === undefined || bytes.length < secretBytesMin ? undefined : hmacKey(scheme.hash, bytes);
-}
-
-/** The fixed start of a SubjectPublicKeyInfo that holds an Ed25519 key (RFC 8410). */
-const publicKeyStart = Buffer.from("302a300506032b6570032100", "hex");
-
-function readPublicKey(scheme: Ed25519Scheme, secret: string): KeyObject | undefined {
-  const bytes = keyBytes(scheme.key, secret);
-  if (bytes?.length !== 32) return undefined;
-  return createPublicKey({ key: Buffer.concat([publicKeyStart, bytes]), format: "der", type: "spki" });
+  if (bytes === undefined || bytes.length < secretBytesMin) return undefined;
+  const key = hmacKey(scheme.hash, bytes);
+  return scheme.kind === "hmac" && scheme.construction === "prefix" ? { ...key, prefix: bytes } : key;
 }

@@ -1,14 +1,15 @@
 import { decodeStrict } from "./decode.ts";
 import type { DeliveryHeaders } from "./delivery-headers.ts";
 import { digestBytes } from "./hmac.ts";
-import type { Ed25519Scheme, HmacScheme, SignatureGrammar } from "./scheme.ts";
+import type { HeaderScheme, SignatureGrammar } from "./scheme.ts";
 import type { RefusalCause } from "./verdict.ts";
 
 /** Signatures of one delivery that are looked at, of any version; one more and the delivery is refused. */
 const signaturesMax = 16;
 /** No known scheme's signature header comes near; it bounds the work on junk. */
 const headerCharsMax = 8_192;
-const ed25519Bytes = 64;
+/** A DER signature of two numbers of P-256, and RSA keys from 2,048 to 4,096 bits. */
+const bytesBy = { ed25519: [64, 64], ecdsa: [8, 72], rsa: [256, 512] } as const;
 
 /** What stands in the signature headers: well-formed signatures, and the timestamps where the grammar has them. */
 export interface SignatureHeaders {
@@ -23,10 +24,7 @@ export interface SignatureHeaders {
  * repeated headers show it as a comma that the grammar does not have. Signatures of other versions, and
  * malformed ones beside a good one, are skipped, as rotation and upgrades need, but they count.
  */
-export function readSignatures(
-  scheme: HmacScheme | Ed25519Scheme,
-  headers: DeliveryHeaders,
-): SignatureHeaders | RefusalCause {
+export function readSignatures(scheme: HeaderScheme, headers: DeliveryHeaders): SignatureHeaders | RefusalCause {
   const texts: string[] = [];
   const timestamps: string[] = [];
   let entries = 0;
@@ -55,8 +53,9 @@ function isMerged(grammar: SignatureGrammar, value: string): boolean {
 /** A value's entries as [name, text]; what has no name, or not the prefix, gets the name `undefined`. */
 function split(grammar: SignatureGrammar, value: string): readonly (readonly [string | undefined, string])[] {
   if (grammar.kind === "single") {
-    const prefix = grammar.prefix ?? "";
-    return [value.startsWith(prefix) ? ["", value.slice(prefix.length)] : [undefined, value]];
+    const { prefix = "", suffix = "" } = grammar;
+    const fits = value.startsWith(prefix) && value.endsWith(suffix);
+    return [fits ? ["", value.slice(prefix.length, value.length - suffix.length)] : [undefined, value]];
   }
   const [between, after] = grammar.kind === "pairs" ? [grammar.separator, "="] : [" ", ","];
   return value.split(between).map((entry) => {
@@ -70,13 +69,14 @@ function signatureName(grammar: SignatureGrammar): string {
   return grammar.kind === "pairs" ? grammar.signature : grammar.version;
 }
 
-function timestampPair({ timestamp }: HmacScheme | Ed25519Scheme): string | null {
+function timestampPair({ timestamp }: HeaderScheme): string | null {
   return timestamp !== undefined && "pair" in timestamp.from ? timestamp.from.pair : null;
 }
 
-function decode(scheme: HmacScheme | Ed25519Scheme, text: string): readonly Uint8Array[] {
-  const length = scheme.kind === "hmac" ? digestBytes[scheme.hash] : ed25519Bytes;
+function decode(scheme: HeaderScheme, text: string): readonly Uint8Array[] {
+  const [least, most] =
+    scheme.kind === "hmac" ? [digestBytes[scheme.hash], digestBytes[scheme.hash]] : bytesBy[scheme.kind];
   // Hex is the longest spelling, so anything longer need not be looked at.
-  const bytes = text.length <= 2 * length ? decodeStrict(text, scheme.encoding) : undefined;
-  return bytes?.length === length ? [bytes] : [];
+  const bytes = text.length <= 2 * most ? decodeStrict(text, scheme.encoding) : undefined;
+  return bytes !== undefined && bytes.length >= least && bytes.length <= most ? [bytes] : [];
 }

@@ -28,7 +28,13 @@ export function readTimestamp(
     return parse(rule, value);
   }
   const [text, ...others] = pairs;
+  if (!("pair" in rule.from)) return "timestamp_malformed";
   return text === undefined || others.length > 0 ? "timestamp_malformed" : parse(rule, text);
+}
+
+/** Reads a timestamp that stands in JSON, as text or as a number. */
+export function timestampOf(rule: TimestampRule, value: unknown): Timestamp | RefusalCause {
+  return typeof value === "string" || typeof value === "number" ? parse(rule, String(value)) : "timestamp_malformed";
 }
 
 function parse(rule: TimestampRule, text: string): Timestamp | RefusalCause {

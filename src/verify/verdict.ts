@@ -13,6 +13,7 @@ export const refusalCauses = [
   "too_many_signatures",
   "missing_signed_header",
   "timestamp_malformed",
+  "key_unknown",
   "signature_mismatch",
   "timestamp_too_old",
   "timestamp_in_future",
@@ -60,6 +61,7 @@ const explanations: Readonly<Record<RefusalCause, string>> = {
   too_many_signatures: "there are more signatures than are tried",
   missing_signed_header: "a header that the signature covers is missing",
   timestamp_malformed: "the timestamp is missing or not of the scheme's form",
+  key_unknown: "the key that it names is not known and could not be had",
   signature_mismatch: "no signature matches; the secret differs or the body was changed on its way",
   timestamp_too_old: "the timestamp is too old",
   timestamp_in_future: "the timestamp is in the future",
@@ -78,4 +80,18 @@ export function explainRefusal({ cause, facts }: Refused): string {
   if (skewMs === undefined || allowedMs === undefined) return `Cannot verify signature: ${explanations[cause]}`;
   const distance = `${Math.abs(skewMs) / 1_000} s ${skewMs < 0 ? "ahead" : "old"}`;
   return `Cannot verify signature: timestamp is ${distance}, allowed is ${allowedMs / 1_000} s`;
+}
+
+/** A refusal by one scheme, before the facts are gathered. */
+export interface Miss {
+  readonly kind: "miss";
+  readonly cause: RefusalCause;
+  readonly skewMs?: number | undefined;
+  readonly allowedMs?: number | undefined;
+  /** Names the key that would have to be fetched. */
+  readonly wanted?: string | undefined;
+}
+
+export function miss(cause: RefusalCause, more: Omit<Miss, "kind" | "cause"> = {}): Miss {
+  return { kind: "miss", cause, ...more };
 }

@@ -5,35 +5,19 @@
  * Every key of every scheme is tried whether or not an earlier one matched, and digests are compared in
  * constant time, so that the time of an answer does not tell which secret matched or how close a guess came.
  */
-import { hash, timingSafeEqual, verify as verifyEd25519 } from "node:crypto";
-import type { DeliveryHeaders } from "./delivery-headers.ts";
+import type { Delivery } from "./delivery.ts";
 import { gatherFacts } from "./gather-facts.ts";
-import { hmac, hmacRoom } from "./hmac.ts";
-import type { KeyedEd25519, KeyedHmac, KeyedToken, Keyring } from "./keyring.ts";
-import { readSignatures } from "./read-signatures.ts";
-import { readTimestamp } from "./read-timestamp.ts";
-import { signedMessage, type PartValues } from "./signed-message.ts";
-import { refusalCauses, type RefusalCause, type Verdict, type Verified } from "./verdict.ts";
+import type { KeyedScheme, Keyring } from "./keyring.ts";
+import { miss, type Miss, refusalCauses, type Verdict, type Verified } from "./verdict.ts";
+import { verifyFields } from "./verify-fields.ts";
+import { verifyHeader } from "./verify-header.ts";
+import { verifyJws } from "./verify-jws.ts";
+import { verifyToken } from "./verify-token.ts";
 
-/** What verification reads of one HTTP request. */
-export interface Delivery {
-  readonly headers: DeliveryHeaders;
-  /** The bytes as they arrived. */
-  readonly body: Uint8Array;
-  /** When the request arrived at the edge, so that waiting in a queue does not age it. */
-  readonly arrivedAtMs: number;
-}
-
-/** A refusal by one scheme, before the facts are gathered. */
-interface Miss {
-  readonly kind: "miss";
-  readonly cause: RefusalCause;
-  readonly skewMs?: number | undefined;
-  readonly allowedMs?: number | undefined;
-}
+export type { Delivery } from "./delivery.ts";
 
 /**
- * Verifies a delivery against a connection's keyring.
+ * Verifies a delivery against a connection's keyring, by the keys that are at hand.
  *
  * @example
  * ```ts no-run
@@ -42,88 +26,52 @@ interface Miss {
  * ```
  */
 export function verify(keyring: Keyring, delivery: Delivery): Verdict {
+  return verdictOf(keyring, delivery, look(keyring, delivery));
+}
+
+/** The same, and where a key has to be fetched first, a promise of the verdict: all others stay without a wait. */
+export function verifyFetching(keyring: Keyring, delivery: Delivery): Verdict | Promise<Verdict> {
+  const found = look(keyring, delivery);
+  if (found.kind === "verified" || found.wanted === undefined) return verdictOf(keyring, delivery, found);
+  return fetchKey(keyring, found.wanted, delivery.arrivedAtMs).then(() => verify(keyring, delivery));
+}
+
+async function fetchKey({ entries }: Keyring, name: string, nowMs: number): Promise<void> {
+  for (const entry of entries) {
+    if (entry.kind === "certified") await entry.certificates.fetch(name, nowMs);
+    if (entry.kind === "jws") await entry.fetched?.fetch(name, nowMs);
+  }
+}
+
+function look(keyring: Keyring, delivery: Delivery): Verified | Miss {
   let match: Verified | undefined;
   let furthest: Miss = miss("no_usable_secret");
   for (const entry of keyring.entries) {
-    const found = entry.kind === "token" ? examineToken(entry, delivery) : examineSigned(entry, delivery);
+    const found = lookBy(entry, delivery, keyring.publicUrl);
     if (found.kind === "verified") match ??= found;
     else if (rank(found) > rank(furthest)) furthest = found;
   }
-  return match ?? { kind: "refused", cause: furthest.cause, facts: gatherFacts(keyring, { ...delivery, ...furthest }) };
+  return match ?? furthest;
 }
 
-function examineSigned(entry: KeyedHmac | KeyedEd25519, delivery: Delivery): Verified | Miss {
-  const { scheme, authenticated } = entry;
-  const { headers, body, arrivedAtMs } = delivery;
-  const read = readSignatures(scheme, headers);
-  if (typeof read === "string") return miss(read);
-  for (const name of authenticated.headers) {
-    if (headers.count(name) > 1) return miss("ambiguous_header");
-    if (!headers.get(name)?.trim()) return miss("missing_signed_header");
+function lookBy(entry: KeyedScheme, delivery: Delivery, publicUrl: string | undefined): Verified | Miss {
+  switch (entry.kind) {
+    case "token":
+      return verifyToken(entry, delivery);
+    case "fields":
+      return verifyFields(entry, delivery);
+    case "jws":
+      return verifyJws(entry, delivery, publicUrl);
+    case "hmac":
+    case "public":
+    case "certified":
+      return verifyHeader(entry, delivery, publicUrl);
   }
-  const rule = scheme.timestamp;
-  const timestamp = rule === undefined ? undefined : readTimestamp(rule, headers, read.timestamps);
-  if (typeof timestamp === "string") return miss(timestamp);
-  const skewMs = timestamp === undefined ? undefined : arrivedAtMs - timestamp.ms;
-  const values = { body, timestamp: timestamp?.text ?? "", header: (name: string) => headers.get(name) ?? "" };
-  const secretId =
-    entry.kind === "hmac" ? matchHmac(entry, values, read.signatures) : matchEd25519(entry, values, read.signatures);
-  if (secretId === undefined) return miss("signature_mismatch", skewMs);
-  if (rule !== undefined && skewMs !== undefined) {
-    if (skewMs > rule.pastMs) return miss("timestamp_too_old", skewMs, rule.pastMs);
-    if (-skewMs > rule.futureMs) return miss("timestamp_in_future", skewMs, rule.futureMs);
-  }
-  return { kind: "verified", secretId, timestampMs: timestamp?.ms, authenticated };
 }
 
-function matchHmac(
-  { scheme, keys }: KeyedHmac,
-  values: PartValues,
-  signatures: readonly Uint8Array[],
-): string | undefined {
-  const message = signedMessage(scheme.signed, values, hmacRoom(scheme.hash));
-  let matched: string | undefined;
-  for (const { id, key } of keys) {
-    const digest = hmac(key, message);
-    for (const signature of signatures) {
-      if (timingSafeEqual(digest, signature)) matched ??= id;
-    }
-  }
-  return matched;
-}
-
-function matchEd25519(
-  { scheme, keys }: KeyedEd25519,
-  values: PartValues,
-  signatures: readonly Uint8Array[],
-): string | undefined {
-  const message = signedMessage(scheme.signed, values, 0);
-  let matched: string | undefined;
-  for (const { id, key } of keys) {
-    for (const signature of signatures) {
-      if (verifyEd25519(null, message, key, signature)) matched ??= id;
-    }
-  }
-  return matched;
-}
-
-function examineToken({ scheme, keys, authenticated }: KeyedToken, { headers }: Delivery): Verified | Miss {
-  const value = headers.get(scheme.header);
-  const prefix = scheme.prefix ?? "";
-  if (value === undefined || value.trim() === "") return miss("missing_signature");
-  if (headers.count(scheme.header) > 1) return miss("ambiguous_header");
-  if (!value.startsWith(prefix)) return miss("malformed_signature");
-  const digest = hash("sha256", Buffer.from(value.slice(prefix.length), "latin1"), "buffer");
-  let matched: string | undefined;
-  for (const { id, key } of keys) {
-    if (timingSafeEqual(digest, key)) matched ??= id;
-  }
-  if (matched === undefined) return miss("signature_mismatch");
-  return { kind: "verified", secretId: matched, timestampMs: undefined, authenticated };
-}
-
-function miss(cause: RefusalCause, skewMs?: number, allowedMs?: number): Miss {
-  return { kind: "miss", cause, skewMs, allowedMs };
+function verdictOf(keyring: Keyring, delivery: Delivery, found: Verified | Miss): Verdict {
+  if (found.kind === "verified") return found;
+  return { kind: "refused", cause: found.cause, facts: gatherFacts(keyring, { ...delivery, ...found }) };
 }
 
 function rank({ cause }: Miss): number {

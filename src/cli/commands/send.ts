@@ -57,7 +57,7 @@ async function send(connection: string, options: SendOptions): Promise<void> {
     body: options.event === undefined ? undefined : eventBytes(options.event),
     secret: options.secretEnv === undefined ? undefined : secretOf(options.secretEnv),
   });
-  const url = hookUrl(options.url, `${app.basePath}/${connection}`);
+  const url = hookUrl(options.url, `${app.basePath}/${connection}${delivery.suffix ?? ""}`);
   const answers: Answered[] = [];
   while (answers.length < times) answers.push(await post(url, delivery));
   printRows(options, answers, () => answers.map(answerText).join("\n"));

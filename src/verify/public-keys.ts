@@ -1,0 +1,73 @@
+import { createPublicKey, type JsonWebKey, type KeyObject, X509Certificate } from "node:crypto";
+import { keyBytes } from "./key-bytes.ts";
+import type { EcdsaScheme, Ed25519Scheme, RsaScheme } from "./scheme.ts";
+
+/** The fixed start of a SubjectPublicKeyInfo that holds an Ed25519 key (RFC 8410). */
+const ed25519Start = Buffer.from("302a300506032b6570032100", "hex");
+const rsaBitsMin = 2_048;
+
+/** The public key that a secret's text is, or `undefined` when it is none of this scheme. */
+export function readPublicKey(scheme: Ed25519Scheme | EcdsaScheme | RsaScheme, secret: string): KeyObject | undefined {
+  const bytes = keyBytes(scheme.key, secret);
+  if (bytes === undefined) return undefined;
+  if (scheme.kind === "ed25519") {
+    return bytes.length === 32 ? spki(Buffer.concat([ed25519Start, bytes])) : undefined;
+  }
+  const key = spki(bytes);
+  return key && fits(scheme.kind, key) ? key : undefined;
+}
+
+/** A JWK's public half, for ES256; `undefined` where the text is none. */
+export function readJwk(text: string): { readonly key: KeyObject; readonly id: string | undefined } | undefined {
+  try {
+    const jwk = JSON.parse(text) as JsonWebKey & { readonly kid?: unknown };
+    const key = createPublicKey({ key: jwk, format: "jwk" });
+    return fits("ecdsa", key) ? { key, id: typeof jwk.kid === "string" ? jwk.kid : undefined } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A certificate's key, with what has to hold where it is used. */
+export interface CertifiedKey {
+  readonly key: KeyObject;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Reads a certificate that is of one of these hosts, by its name or its subject. */
+export function readCertificate(pem: string, hosts: readonly string[]): CertifiedKey | undefined {
+  try {
+    const { publicKey, subject, subjectAltName = "", validFrom, validTo } = new X509Certificate(pem);
+    const names = [...`${subject}\n${subjectAltName}`.matchAll(/(?:\bCN=|\bDNS:)([\w.*-]+)/g)].map(([, name]) => name);
+    const isTheirs = names.some((name) => name !== undefined && isOfHost(name.replace(/^\*\./, ""), hosts));
+    if (!isTheirs || !fits("rsa", publicKey)) return undefined;
+    return { key: publicKey, fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a URL may be fetched for a key: https, its default port, no credentials, and one of these hosts. */
+export function isKeyUrl(text: string, hosts: readonly string[]): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== "https:" || url.port !== "") return false;
+  return url.username === "" && url.password === "" && isOfHost(url.hostname, hosts);
+}
+
+function isOfHost(name: string, hosts: readonly string[]): boolean {
+  return hosts.some((host) => name === host || name.endsWith(`.${host}`));
+}
+
+function fits(kind: "ecdsa" | "rsa", { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
+  if (kind === "rsa") return type === "rsa" && (details?.modulusLength ?? 0) >= rsaBitsMin;
+  return type === "ec" && details?.namedCurve === "prime256v1";
+}
+
+function spki(der: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: der, format: "der", type: "spki" });
+  } catch {
+    return undefined;
+  }
+}
