@@ -7,7 +7,8 @@ const source = "counterfoil-source";
 /** Tests that name no engine: they run on each. */
 const everyEngine = [
   "test/{app,cases,crash,http,inbox,model,operator,outbox,soak,work,worker}/**/*.test.ts",
-  "test/{article-retries,article-projects,mounting,shop}.test.ts",
+  "test/{article-retries,article-projects,shop}.test.ts",
+  "test/mounting/mounting.test.ts",
 ];
 
 /** Tests of a file on a disk among them, and of a drain's budget, which a busy server outlasts now and then. */

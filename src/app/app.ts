@@ -7,7 +7,9 @@ import type { Emit } from "../domain/telemetry.ts";
 import { type Engine, listenInThread } from "../front/listen-in-thread.ts";
 import { Gate } from "../http/gate.ts";
 import { Hooks } from "../http/hooks.ts";
+import { type FastifyPlugin, mountFastify } from "../http/mount-fastify.ts";
 import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
+import { type LambdaHandler, mountLambda } from "../http/mount-lambda.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
 import { type HealthChecks, type Listening, serve, type Served } from "../http/serve.ts";
 import type { Received } from "../inbox/arrival.ts";
@@ -74,6 +76,10 @@ export interface App {
   readonly node: NodeHandler;
   /** Hooks for the Fetch standard: Hono, Next.js and others. */
   readonly fetch: FetchHandler;
+  /** Hooks as a plug-in of Fastify: `await server.register(app.fastify)`. */
+  readonly fastify: FastifyPlugin;
+  /** Hooks for AWS Lambda, behind an HTTP API or a function URL: `export const handler = app.lambda`. */
+  readonly lambda: LambdaHandler;
   /**
    * Receives one delivery. Rejects when it cannot be verified, stored or applied, and has left nothing then.
    */
@@ -137,6 +143,8 @@ class CounterfoilApp implements App {
   readonly subscribers: ReadonlySet<Emit>;
   readonly node: NodeHandler;
   readonly fetch: FetchHandler;
+  readonly fastify: FastifyPlugin;
+  readonly lambda: LambdaHandler;
   readonly #parts: Parts;
   readonly #inbox: Inbox;
   readonly #worker: Worker;
@@ -177,6 +185,8 @@ class CounterfoilApp implements App {
     });
     this.node = mountNode(hooks, runtime);
     this.fetch = mountFetch(hooks, runtime);
+    this.fastify = mountFastify(this.node, basePath);
+    this.lambda = mountLambda(hooks);
   }
 
   async open(): Promise<void> {

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import type { App, TelemetryEvent } from "counterfoil";
 import { Hono } from "hono";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { eventually } from "../src/testing/eventually.ts";
-import { type RawRequest, rawExchange } from "../src/testing/raw-http.ts";
-import { type HooksServer, rawRequest, startHooks } from "./support/hooks-server.ts";
-import { payment } from "./support/order-app.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { type RawRequest, rawExchange } from "../../src/testing/raw-http.ts";
+import { type HooksServer, rawRequest, startHooks } from "../support/hooks-server.ts";
+import { payment } from "../support/order-app.ts";
 
 let hooks: HooksServer;
 let app: App;
