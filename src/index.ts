@@ -54,6 +54,7 @@ export type { Operator } from "./operator/operator.ts";
 export type { ObligationReport, ReceiptReport, Status } from "./operator/operator-reads.ts";
 export type { PruneAction, PruneCounts } from "./operator/prune.ts";
 export type { Resolution } from "./operator/resolve.ts";
+export type { Restored, RestoredAction } from "./operator/restored.ts";
 export type { ResumeAction } from "./operator/resume.ts";
 export type {
   Attention,

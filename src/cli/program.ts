@@ -11,6 +11,7 @@ import { pruneCommand } from "./commands/prune.ts";
 import { renewKeyCommand } from "./commands/renew-key.ts";
 import { reprocessCommand } from "./commands/reprocess.ts";
 import { resolveCommand } from "./commands/resolve.ts";
+import { restoredCommand } from "./commands/restored.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { retryCommand } from "./commands/retry.ts";
 import { sendCommand } from "./commands/send.ts";
@@ -21,7 +22,7 @@ import { exitCodes } from "./exit-codes.ts";
 
 /** Commands by what they are for, in the order in which help shows them. */
 const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
-  "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand, copyCommand],
+  "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand, copyCommand, restoredCommand],
   "Look:": [statusCommand, listCommand, showCommand],
   "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],

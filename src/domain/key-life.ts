@@ -71,6 +71,9 @@ export function keyLifeMs(key: KeyTerms & { readonly since: Stamp | null }, now:
   return elapsed < 0 ? 0 : Math.max(0, key.lifetimeMs - key.marginMs - elapsed);
 }
 
+/** The `keySince` of a key that is dead whatever its provider keeps: its history is lost. */
+export const deadSince: Stamp = { wallMs: 0, monotonicMs: 0, bootId: "" };
+
 /**
  * Says why key terms cannot keep a late call from outliving its key; `undefined` when they can.
  *

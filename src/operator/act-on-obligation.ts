@@ -130,7 +130,7 @@ async function move(tx: StoreTx, { id, fence }: Obligation, { to, answer }: Movi
 }
 
 /** Exactly the members of `Progress`, of what may be a whole obligation. */
-function progressOf({
+export function progressOf({
   state,
   reached,
   generation,
@@ -146,7 +146,7 @@ function progressOf({
 }
 
 /** What moved, for the audit: states and numbers, no payload. */
-function audited({ state, reached, generation, dueAt, reason }: Progress): string {
+export function audited({ state, reached, generation, dueAt, reason }: Progress): string {
   return JSON.stringify({
     state,
     reached,

@@ -25,6 +25,7 @@ import {
 import { prune, type PruneAction, type PruneCounts } from "./prune.ts";
 import { renewKey } from "./renew-key.ts";
 import { type Resolution, resolve } from "./resolve.ts";
+import { restored, type Restored, type RestoredAction } from "./restored.ts";
 import { type ResumeAction, resume } from "./resume.ts";
 import { retry } from "./retry.ts";
 
@@ -150,6 +151,14 @@ export class Operator {
   /** Runs the handler of any event whose bytes remain, through the same dedupe and guards as a delivery. */
   reprocess(action: ReceiptAction): Promise<Acted> {
     return reprocess(this.#acting, action);
+  }
+
+  /**
+   * After a restore from a backup or a lossy failover: whatever of that state was not done may have been
+   * sent since, and only a lookup or the operator decides. Before the first worker is started.
+   */
+  restored(action: RestoredAction): Promise<Restored> {
+    return restored(this.#acting, action);
   }
 
   /** Removes what retention says is old, in small transactions, or counts it. Workers do the same by and by. */

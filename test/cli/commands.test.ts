@@ -247,3 +247,16 @@ test("payload is shown only when it is asked for, and what a terminal would act 
   const body = json.json[0] as { readonly payload: { readonly body: { readonly text: string } } };
   expect(body.payload.body.text).toContain("canary \u007f\u009b31m\u202e");
 });
+
+test("restored counts first and marks with --yes; a time without its zone is refused", async () => {
+  const shop = await openStuckShop();
+  const since = new Date().toISOString();
+  const counted = await shop.run("restored", "--since", since, "--json");
+  expect([counted.code, counted.json]).toEqual([0, [{ since, dryRun: true, obligations: 1 }]]);
+  expect((await shop.run("show", ...key, "--json")).json[0]).toMatchObject({ obligation: { reached: "no" } });
+  const marked = await shop.run("restored", "--since", since, "--yes", "--json");
+  expect([marked.code, marked.json]).toEqual([0, [{ since, dryRun: false, obligations: 1 }]]);
+  expect((await shop.run("show", ...key, "--json")).json[0]).toMatchObject({ obligation: { reached: "maybe" } });
+  const unclear = await shop.run("restored", "--since", "2026-11-30T04:00:00");
+  expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringContaining("a time with its zone")]);
+});

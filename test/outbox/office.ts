@@ -51,6 +51,8 @@ export interface DeskOptions extends WorkerOptions {
   readonly effects?: readonly Effect<Order>[];
   readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
+  /** Another database than the office's own, such as a copy of it. */
+  readonly database?: TemporaryDatabase;
   /** Awaited before each transaction of the worker's. */
   readonly beforeTransaction?: () => Promise<void>;
   /** Hears each event right when it is told. */
@@ -96,7 +98,8 @@ export class Office implements AsyncDisposable {
   /** Opens the database as another process would. */
   async desk(options: DeskOptions = {}): Promise<Desk> {
     const { effects = [this.ship], clock = this.clock, limits, onEvent, beforeTransaction } = options;
-    const real = storeAt(this.database.address, { clock });
+    const { database = this.database } = options;
+    const real = storeAt(database.address, { clock });
     const store = wrappedStore(real, async (body, how) => {
       await beforeTransaction?.();
       return real.transaction(body, how);

@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Instant } from "../../domain/instant.ts";
+import { type ActingOptions, acting, baseCommand, withOperator } from "../base-command.ts";
+import { printResult } from "../output.ts";
+import { isoTime } from "../records.ts";
+
+interface RestoredOptions extends ActingOptions {
+  readonly since: Instant;
+  readonly yes?: boolean;
+}
+
+export function restoredCommand(): Command {
+  return acting(
+    baseCommand({
+      name: "restored",
+      summary: "Say that the database was put back to an earlier state, before the first worker starts",
+      details:
+        "What was not done at that time may have been sent since: it is sent again only when a lookup says that it is " +
+        "absent, or you do. Counts, and changes nothing, without --yes.",
+      examples: [
+        "restored --since 2026-11-30T04:00:00Z",
+        "restored --since 2026-11-30T04:00:00Z --yes --why 'the disk was lost; backup of 4 o'\\''clock'",
+      ],
+    }),
+  )
+    .requiredOption("--since <time>", "when the backup was made, rather too late than too early", instant)
+    .option("--yes", "do it, after a look at the count")
+    .action(async (options: RestoredOptions) => {
+      const { since, why, yes = false } = options;
+      const { obligations } = await withOperator(options, (operator) =>
+        operator.restored({ since, dryRun: !yes, why }),
+      );
+      printResult(options, { since: isoTime(since), dryRun: !yes, obligations }, () => restoredText(obligations, yes));
+    });
+}
+
+function restoredText(obligations: number, yes: boolean): string {
+  const many = obligations === 1 ? "1 obligation" : `${obligations} obligations`;
+  if (yes) return `${many} marked: each may have been sent; a lookup or you decide. counterfoil list uncertain`;
+  return `${many} may have been sent since. To mark them: the same with --yes`;
+}
+
+/** Reads a time that names its zone: of two readings of one clock face, the wrong one would send twice. */
+function instant(text: string): Instant {
+  const read = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
+  if (Number.isNaN(read))
+    throw new InvalidArgumentError("It must be a time with its zone, such as 2026-11-30T04:00:00Z.");
+  return read;
+}
