@@ -61,8 +61,9 @@ async function refuseEarly(
   { since, dryRun }: { readonly since: Instant; readonly dryRun: boolean },
 ): Promise<void> {
   const { now, workers } = await store.reader.counts();
-  if (!(since <= now))
+  if (!(since <= now)) {
     throw new RangeError("Cannot mark what was restored: since lies in the future; give the time of the backup");
+  }
   const running = workers.find(({ seenAt }) => seenAt > since && seenAt > now - 2 * limits.leaseMs);
   if (running === undefined || dryRun) return;
   const why = `worker ${running.name} is at work on it; stop all workers, wait for ${(2 * limits.leaseMs) / 1_000} s, and start them when this is done`;

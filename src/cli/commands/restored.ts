@@ -45,7 +45,8 @@ function instant(text: string): Instant {
   const read = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)
     ? Date.parse(text)
     : Number.NaN;
-  if (Number.isNaN(read))
+  if (Number.isNaN(read)) {
     throw new InvalidArgumentError("It must be a time with its zone, such as 2026-11-30T04:00:00Z.");
+  }
   return read;
 }
