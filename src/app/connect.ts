@@ -28,13 +28,26 @@ export interface ConnectOptions<Name extends string> {
    * @default "hold"
    */
   readonly failing?: "hold" | "refuse";
+  /**
+   * When handlers run: before the answer, or `later`. Then the event is kept durably and answered 202 at
+   * once, and a worker applies it.
+   *
+   * @default "now"
+   */
+  readonly apply?: "now" | "later";
+  /**
+   * Names a line in which events are applied one after the other, as they came or by `releaseBy`: what
+   * comes behind an event that is queued, held, parked or in conflict waits for its decision. `null` for an
+   * event of no line. Lines are per account, and none delays another.
+   */
+  readonly order?: (event: Event) => string | null;
   /** Take only events of this mode; others are `ignored`. */
   readonly mode?: "live" | "test";
   /** Largest body in bytes; the provider's own cap by default. */
   readonly bodyBytesMax?: number;
   /** How long payload bytes stay after a final outcome; `"0s"` keeps none. */
   readonly retention?: { readonly bytes: Duration };
-  /** Orders events that one arrival releases; smaller first. */
+  /** Orders events that one arrival releases, and those of one line; smaller first. */
   readonly releaseBy?: (event: Event) => number;
   /**
    * The URL that the provider was given, without its query, for those that sign it. What a proxy says in
@@ -86,11 +99,13 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "publicUrl",
   "fetchKey",
   "handshake",
+  "apply",
+  "order",
 ]);
 
 /** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
 export function prepareConnection({ id, options }: ConnectionConfig, limits: Limits): Prepared {
-  const { provider, tenant, failing = "hold" } = options;
+  const { provider, tenant, failing = "hold", apply = "now" } = options;
   const { rules } = provider;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id)) {
     invalid(id, "its id must be 1 to 64 letters, digits, dots, dashes and underscores");
@@ -105,6 +120,13 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     invalid(
       id,
       `${provider.name} does not send again what was refused, so failing: "refuse" would lose events; use "hold"`,
+    );
+  }
+  if (apply !== "now" && apply !== "later") invalid(id, `apply is "now" or "later", not "${String(apply)}"`);
+  if (failing === "refuse" && apply === "later") {
+    invalid(
+      id,
+      'what is applied later was answered before its handler runs, so it cannot be refused; use failing: "hold"',
     );
   }
   const unusable = answersProblem(rules) ?? patienceProblem(rules, limits);
@@ -135,6 +157,8 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     releaseBy: options.releaseBy ?? null,
     handshake: options.handshake ?? {},
+    apply,
+    order: options.order ?? null,
   };
   return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
 }

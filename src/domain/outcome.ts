@@ -17,6 +17,17 @@ export function isFinal(outcome: Outcome): outcome is FinalOutcome {
 /** The reason of an `ignored` receipt whose type no handler was mapped to; its bytes stay until decided. */
 export const unmappedReason = "unmapped";
 
+/** The reason of a `queued` receipt that an earlier event of its order key stands in front of. */
+export const behindReason = "behind an earlier event of its order key";
+
+/** Outcomes in which an event keeps later ones of its order key waiting. */
+export const orderKeepingOutcomes = ["queued", "held", "parked", "conflict"] as const;
+
+/** Whether later events of the same order key have to wait for one with this outcome. */
+export function keepsOrder(outcome: Outcome): boolean {
+  return (orderKeepingOutcomes as readonly string[]).includes(outcome);
+}
+
 /** Why an event is a `conflict`: only the first can be resolved by taking its content. */
 export const conflictReasons = {
   snapshot: "a snapshot of the same revision is kept with other content",

@@ -8,6 +8,13 @@ export interface ReceiptKey {
   readonly eventId: string;
 }
 
+/** Names a line of events that are applied one after the other. */
+export interface OrderKey {
+  readonly connection: string;
+  readonly account: string;
+  readonly orderKey: string;
+}
+
 /** The row that says an event is known. Never partitioned; its key outlives its bytes. */
 export interface Receipt extends ReceiptKey {
   readonly id: number;
@@ -29,6 +36,8 @@ export interface Receipt extends ReceiptKey {
   readonly dueAt: Instant | null;
   /** When a parked event becomes the operator's; `null` when there is no deadline. */
   readonly deadlineAt: Instant | null;
+  /** The key within which it is applied in order; `null` without one, and where it was applied at once. */
+  readonly orderKey: string | null;
   /** Grows with every decision; an operator's action names the version it saw. */
   readonly version: number;
 }

@@ -13,6 +13,10 @@ export interface Arrival {
   readonly draft: ReceiptDraft;
   readonly reading: Reading;
   readonly policy: FailurePolicy;
+  /** Only kept now: a worker runs the handler. */
+  readonly later: boolean;
+  /** What its handler left when it broke a transaction; it is not run again for that. */
+  readonly broke?: Decision;
 }
 
 /** What tells events apart: copies of one have the same. */
@@ -21,7 +25,13 @@ export function keyOf({ draft }: Arrival): string {
 }
 
 export type Reading =
-  | { readonly kind: "runnable"; readonly event: Event; readonly handler: Handler; readonly rank: string | null }
+  | {
+      readonly kind: "runnable";
+      readonly event: Event;
+      readonly handler: Handler;
+      readonly rank: string | null;
+      readonly orderKey: string | null;
+    }
   | { readonly kind: "decided"; readonly decision: Decision };
 
 /** The answer to a delivery that has a receipt. */

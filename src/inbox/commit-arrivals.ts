@@ -15,14 +15,15 @@
  *   alone -> STORE_BUSY, 503
  */
 import { CounterfoilError, doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
-import type { Decision } from "../domain/outcome.ts";
-import type { Receipt } from "../domain/receipt.ts";
+import { behindReason, type Decision } from "../domain/outcome.ts";
+import type { OrderKey, Receipt } from "../domain/receipt.ts";
 import { sameContent } from "../parse/same-content.ts";
 import type { ClaimedReceipt, ReceiptDraft, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
 import type { Fate, GroupRun } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { type Arrival, keyOf, type Received } from "./arrival.ts";
+import { isBehind, lineOf } from "./order.ts";
 import { handlerError, heldBy, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
 import { place, standsAsClaimed } from "./schedule.ts";
 
@@ -96,9 +97,9 @@ async function placeBrokenAlone(arrival: Arrival, runtime: Runtime, error: unkno
   }
   const failure = handlerError(error, arrival.reading.event);
   if (arrival.policy !== "hold") return { kind: "failed", error: failure };
-  const decision = heldBy(runtime, arrival.draft, failure);
+  const broke = heldBy(runtime, arrival.draft, failure);
   const [fate] = await transact(runtime, (tx, signals) =>
-    new Group(tx, [{ ...arrival, reading: { kind: "decided", decision } }], { runtime, signals }).run(),
+    new Group(tx, [{ ...arrival, broke }], { runtime, signals }).run(),
   );
   return fate ?? { kind: "failed", error: failure };
 }
@@ -146,6 +147,7 @@ class Group {
   async run(): Promise<Fates> {
     const firsts = new Map(this.#arrivals.toReversed().map((arrival) => [keyOf(arrival), arrival]));
     const claims = await this.#claim([...firsts.values()].toReversed());
+    await this.#lockLines(claims);
     const { clock, limits } = this.#runtime;
     let startedMs = clock.monotonicMs();
     const fates: Fate<Received>[] = [];
@@ -169,7 +171,7 @@ class Group {
   }
 
   /** Claims the firsts of each event; what stays locked is left out. */
-  async #claim(firsts: readonly Arrival[]): Promise<ReadonlyMap<Arrival, ClaimedReceipt>> {
+  async #claim(firsts: readonly Arrival[]): Promise<Map<Arrival, ClaimedReceipt>> {
     const claims = new Map<Arrival, ClaimedReceipt>();
     // In one order everywhere, so that two careful groups wait for each other, never both at once.
     const parts = this.#options.careful
@@ -201,6 +203,22 @@ class Group {
     return known ? this.#redeliver(arrival, known) : { kind: "deferred" };
   }
 
+  /** After the claims, whose waiting must not keep a line; before anything that other groups may wait for. */
+  async #lockLines(claims: Map<Arrival, ClaimedReceipt>): Promise<void> {
+    const standing = [...claims].flatMap(([arrival, claim]) => {
+      const line = claim.kind === "fresh" ? lineOf(arrival.draft, arrival.reading) : null;
+      return line && claim.kind === "fresh" ? [{ arrival, id: claim.id, line }] : [];
+    });
+    if (standing.length === 0) return;
+    if (!this.#options.careful) return this.#tx.lockOrders(standing.map(({ line }) => line));
+    for (const { arrival, id, line } of standing.toSorted((left, right) => byKey(left.line, right.line))) {
+      const lock = async (): Promise<true> => this.#tx.lockOrders([line]).then(() => true);
+      if (await this.#unlessLocked(() => this.#tx.attempt(lock))) continue;
+      claims.delete(arrival);
+      this.#discarded.push(id);
+    }
+  }
+
   /** The group has run long enough: this member goes into the next one, leaving nothing here. */
   #defer(claim: ClaimedReceipt): Fate<Received> {
     if (claim.kind !== "known") this.#discarded.push(claim.id);
@@ -221,6 +239,11 @@ class Group {
       case "fresh": {
         const { reading } = arrival;
         if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
+        if (await isBehind(this.#tx, { id: claim.id, rank: reading.rank }, lineOf(arrival.draft, reading))) {
+          return this.#keep(arrival, claim.id, { outcome: "queued", reason: behindReason });
+        }
+        if (arrival.broke) return this.#keep(arrival, claim.id, arrival.broke);
+        if (arrival.later) return this.#keep(arrival, claim.id, { outcome: "queued", reason: null });
         const run = { event: reading.event, handler: reading.handler, receiptId: claim.id, force: false };
         const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#options));
         if (ran) return this.#place(arrival, claim.id, ran);
@@ -249,14 +272,16 @@ class Group {
         random: this.#runtime.random,
         bytesKeptMs: draft.bytesKeptMs,
         rank: reading.kind === "runnable" ? reading.rank : null,
+        orderKey: reading.kind === "runnable" ? reading.orderKey : null,
       };
       const settled = place(
         { id, version: 1, tries: 0, deadlineAt: null, receivedAt: this.#tx.now },
         decision,
         placing,
       );
-      // A parked event is written at once: a later member of this group may be what it waits for.
-      if (settled.waitsFor) await this.#tx.settleReceipts([settled]);
+      if (decision.outcome === "queued") this.#options.signals.arrived = true;
+      // Written at once: a later member of this group may be what a parked event waits for, or stand behind it.
+      if (settled.waitsFor || settled.orderKey !== null) await this.#tx.settleReceipts([settled]);
       else this.#settled.push(settled);
     }
     const { eventId, digest } = draft;
@@ -280,6 +305,10 @@ class Group {
     this.#known.set(keyOf(arrival), known);
     return answered({ eventId, outcome, reason, duplicate: true, mismatch });
   }
+}
+
+function byKey(left: OrderKey, right: OrderKey): number {
+  return left.orderKey < right.orderKey ? -1 : Number(left.orderKey > right.orderKey);
 }
 
 function answered(answer: Received): Fate<Received> {

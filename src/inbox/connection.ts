@@ -19,6 +19,8 @@ export interface Connection {
   readonly handlers: ReadonlyMap<string, Handler>;
   /** What becomes of an event whose handler fails, when it came over HTTP. */
   readonly failing: "hold" | "refuse";
+  /** Whether its handlers run before the answer, or afterwards, by a worker. */
+  readonly apply: "now" | "later";
   /** The mode whose events are taken; others are `ignored`. `null` takes every mode. */
   readonly mode: "live" | "test" | null;
   readonly bodyBytesMax: number;
@@ -27,6 +29,8 @@ export interface Connection {
   readonly handshake: HandshakeSettings;
   /** Orders events that one arrival releases; smaller first, arrival order among equals. */
   readonly releaseBy: ((event: Event) => number) | null;
+  /** Names the line in which events are applied one after the other; `null` for an event of none. */
+  readonly order: ((event: Event) => string | null) | null;
 }
 
 /** The tenant that an account's events belong to; `null` when there is none. */

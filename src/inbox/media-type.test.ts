@@ -17,6 +17,8 @@ const connection: Connection = {
   bytesKeptMs: 0,
   releaseBy: null,
   handshake: {},
+  apply: "now",
+  order: null,
 };
 
 const assert = (...raw: readonly string[]): void => assertMediaType(connection, headersFromRaw(raw));

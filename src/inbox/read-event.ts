@@ -59,7 +59,7 @@ export function readDelivery(connection: Connection, delivery: Delivery, verdict
 
 /** Turns a delivery that was read into an arrival. */
 export function arrivalOf(connection: Connection, readable: Readable, policy: FailurePolicy): Arrival {
-  return { ...arrived(connection, readable), policy };
+  return { ...arrived(connection, readable), policy, later: connection.apply === "later" };
 }
 
 /** A stored event, read again; without a draft where it cannot even be told any more who it is. */
@@ -109,7 +109,7 @@ function readBytes(
   return { read: { identity, digest, unreadable: null, ...kept }, bytes, body };
 }
 
-function arrived(connection: Connection, readable: Readable): Omit<Arrival, "policy"> {
+function arrived(connection: Connection, readable: Readable): Pick<Arrival, "draft" | "reading"> {
   const { read, bytes } = readable;
   const { identity, digest, headers, secretId } = read;
   const { rules } = connection.provider;
@@ -183,7 +183,10 @@ function runnable(connection: Connection, handler: Handler, event: Event): Readi
     if ("problem" in accepted) return decided("quarantined", accepted.problem);
     const checked = { ...event, data: accepted.data };
     const rank = connection.releaseBy === null ? null : rankText(connection.releaseBy(checked));
-    return { kind: "runnable", event: checked, handler, rank };
+    const orderKey = connection.order === null ? null : connection.order(checked);
+    const problem = orderKey === null ? undefined : namePart(orderKey);
+    if (problem !== undefined) return decided("quarantined", `its order key ${problem}`);
+    return { kind: "runnable", event: checked, handler, rank, orderKey };
   } catch (error) {
     return decided("quarantined", `its data could not be read: ${errorSummary(error)}`);
   }

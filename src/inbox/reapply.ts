@@ -1,18 +1,23 @@
 /**
- * Runs the handler of an event that is stored already: a held one that is due, a parked one whose
- * prerequisite arrived, or any one that an operator chose.
+ * Runs the handler of an event that is stored already: a queued or held one that is due, a parked one
+ * whose prerequisite arrived, or any one that an operator chose.
+ *
+ * The transaction that runs it is the lease: it locks the receipt, and the line that the event stands in,
+ * until its commit or the end of its connection. The receipt's version is the fence: whoever decides on an
+ * older one changes nothing.
  *
  * The bytes are read again from the store, so that a mended handler, mapping or preset is what decides
  * now. Signatures and times are not checked again: the receipt says that they were right.
  */
 import { CounterfoilError, doubtfulTroubles, type ErrorCode, hasCode, storeTroubles } from "../domain/errors.ts";
-import { type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
-import type { Receipt } from "../domain/receipt.ts";
+import { behindReason, type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
+import type { OrderKey, Receipt } from "../domain/receipt.ts";
 import type { OpenReceipt, ReceiptDraft, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import type { Signals } from "../work/wake.ts";
 import type { Connection } from "./connection.ts";
+import { isBehind } from "./order.ts";
 import { readStored, type StoredReading } from "./read-event.ts";
 import { handlerError, heldBy, isTransactionTrouble, runHandler } from "./run-handler.ts";
 import { place } from "./schedule.ts";
@@ -44,7 +49,7 @@ export async function applyDue(context: ReapplyContext): Promise<boolean> {
       for (const open of due) {
         // Leases are renewed between transactions: what is left over is due again at once.
         if (runtime.clock.monotonicMs() - startedMs > runtime.limits.groupMs) break;
-        results.push(await decide(tx, open, { context, signals, force: false }));
+        results.push(await decide(tx, open, { context, signals, force: false, by: "retry" }));
       }
       return results;
     });
@@ -85,7 +90,7 @@ export async function reapply(context: ReapplyContext, receiptId: number, option
   try {
     decided = await transact(runtime, async (tx, signals) => {
       const open = await lock(tx, receiptId, options.version);
-      const result = await decide(tx, open, { context, signals, force: options.force });
+      const result = await decide(tx, open, { context, signals, force: options.force, by: options.by });
       await options.also?.(tx, open.receipt, result.decision);
       return result;
     });
@@ -106,7 +111,8 @@ async function holdBroken(
   return transact(runtime, async (tx) => {
     const { receipt } = await lock(tx, receiptId, options.version);
     const decision = whereFinal(receipt, heldBy(runtime, receipt, error));
-    await settle(tx, { receipt, decision, connection: connections.get(receipt.connection), runtime, rank: null });
+    const connection = connections.get(receipt.connection);
+    await settle(tx, { receipt, decision, connection, runtime, rank: null, orderKey: receipt.orderKey });
     await options.also?.(tx, receipt, decision);
     return { receipt, decision };
   });
@@ -118,10 +124,7 @@ async function lock(tx: StoreTx, receiptId: number, version: number): Promise<Op
     throw new CounterfoilError("NOT_FOUND", `Cannot apply event: there is no receipt ${receiptId}`);
   }
   if (open.receipt.version !== version) {
-    throw new CounterfoilError(
-      "CHANGED",
-      `Cannot apply event "${open.receipt.eventId}": it was decided again meanwhile; look at it once more`,
-    );
+    throw decidedMeanwhile(open.receipt);
   }
   if (open.payload === null) {
     throw new CounterfoilError(
@@ -130,6 +133,11 @@ async function lock(tx: StoreTx, receiptId: number, version: number): Promise<Op
     );
   }
   return open;
+}
+
+function decidedMeanwhile({ eventId }: Receipt): CounterfoilError {
+  const message = `Cannot apply event "${eventId}": it was decided again meanwhile; look at it once more`;
+  return new CounterfoilError("CHANGED", message);
 }
 
 interface Decided {
@@ -141,26 +149,61 @@ interface DecideOptions {
   readonly context: ReapplyContext;
   readonly signals: Signals;
   readonly force: boolean;
+  readonly by: ReapplyOptions["by"];
 }
 
-async function decide(
-  tx: StoreTx,
-  { receipt, payload }: OpenReceipt,
-  { context, signals, force }: DecideOptions,
-): Promise<Decided> {
+async function decide(tx: StoreTx, open: OpenReceipt, options: DecideOptions): Promise<Decided> {
+  const { receipt, payload } = open;
+  const { context, signals } = options;
   const { runtime } = context;
   const connection = context.connections.get(receipt.connection);
   const stored = connection && payload ? readStored(connection, receipt, payload) : undefined;
-  const found = stored
-    ? await decisionOf(tx, { receipt, stored, force, runtime, signals })
-    : ({ outcome: "held", reason: "its connection is not configured, or its bytes are gone" } as const);
+  const { rank, line } = standing(receipt, stored);
+  const found =
+    (await behind(tx, { receipt, rank, line }, options.by)) ?? (await foundBy(tx, { receipt, stored, ...options }));
   const decision = whereFinal(receipt, found);
-  const rank = stored?.reading.kind === "runnable" ? stored.reading.rank : null;
+  // Whoever is next in the line is due by this commit.
+  if (line !== null) signals.arrived = true;
   // Whose an event is never changes once it is known; reading it again may only tell it for the first time.
   const identity =
     receipt.tenant === "" && stored?.draft ? { tenant: stored.draft.tenant, type: stored.draft.type } : undefined;
-  await settle(tx, { receipt, decision, connection, runtime, rank, ...(identity && { identity }) });
+  const orderKey = line?.orderKey ?? null;
+  await settle(tx, { receipt, decision, connection, runtime, rank, orderKey, ...(identity && { identity }) });
   return { receipt, decision };
+}
+
+/** Where an event stands: its line stays the one that it joined, whatever the configuration says today. */
+function standing(receipt: Receipt, stored: StoredReading | undefined): { rank: string | null; line: OrderKey | null } {
+  const reading = stored?.reading.kind === "runnable" ? stored.reading : undefined;
+  const orderKey = receipt.orderKey ?? reading?.orderKey ?? null;
+  const { connection, account } = receipt;
+  return { rank: reading?.rank ?? null, line: orderKey === null ? null : { connection, account, orderKey } };
+}
+
+/** An event that another of its line stands in front of does not overtake it, also not by an operator's word. */
+async function behind(
+  tx: StoreTx,
+  { receipt, rank, line }: { readonly receipt: Receipt; readonly rank: string | null; readonly line: OrderKey | null },
+  by: ReapplyOptions["by"],
+): Promise<Decision | undefined> {
+  if (line !== null && receipt.orderKey === null) await tx.lockOrders([line]);
+  if (!(await isBehind(tx, { id: receipt.id, rank }, line))) return undefined;
+  if (by === "retry") return { outcome: "queued", reason: behindReason };
+  throw new CounterfoilError(
+    "NOT_ALLOWED",
+    `Cannot apply event "${receipt.eventId}": an earlier event of its order key is not decided; apply or resolve that one first`,
+  );
+}
+
+async function foundBy(
+  tx: StoreTx,
+  run: DecideOptions & { readonly receipt: Receipt; readonly stored: StoredReading | undefined },
+): Promise<Decision> {
+  const { receipt, stored, force, signals, context } = run;
+  if (stored === undefined) {
+    return { outcome: "held", reason: "its connection is not configured, or its bytes are gone" };
+  }
+  return decisionOf(tx, { receipt, stored, force, runtime: context.runtime, signals });
 }
 
 async function decisionOf(
@@ -227,6 +270,7 @@ async function adopt(tx: StoreTx, draft: ReceiptDraft): Promise<Decision> {
       dueAt: tx.now,
       deadlineAt: null,
       rank: null,
+      orderKey: null,
       bytesExpireAt: null,
     } as const;
     await tx.settleReceipts([{ ...due, id: claim.id, version: 1 }]);
@@ -249,10 +293,11 @@ async function settle(
     readonly connection: Connection | undefined;
     readonly runtime: Runtime;
     readonly rank: string | null;
+    readonly orderKey: string | null;
     readonly identity?: { readonly tenant: string; readonly type: string };
   },
 ): Promise<void> {
-  const { receipt, decision, connection, runtime, rank, identity } = write;
+  const { receipt, decision, connection, runtime, rank, orderKey, identity } = write;
   const { limits, random } = runtime;
   const settled = place(receipt, decision, {
     now: tx.now,
@@ -260,12 +305,16 @@ async function settle(
     random,
     bytesKeptMs: connection?.bytesKeptMs ?? limits.bytesMs,
     rank,
+    orderKey,
   });
-  await tx.settleReceipts([{ ...settled, ...(identity && { identity }) }]);
+  const [written] = await tx.settleReceipts([{ ...settled, ...(identity && { identity }) }]);
+  if (written !== true) throw decidedMeanwhile(receipt);
 }
 
 function tell(runtime: Runtime, decided: readonly Decided[], by: "retry" | "operator"): void {
   for (const { receipt, decision } of decided) {
+    // Put off, not decided.
+    if (decision.reason === behindReason) continue;
     const { connection, account, eventId, outcome: before } = receipt;
     runtime.emit({ kind: "event.decided", connection, account, eventId, outcome: decision.outcome, by });
     if (before === "parked" && decision.outcome !== "parked") {

@@ -4,7 +4,7 @@ import { type Outcome, unmappedReason } from "../domain/outcome.ts";
 import { type Before, place, type Placing, standsAsClaimed } from "./schedule.ts";
 
 const now = 1_767_225_600_000;
-const placing: Placing = { now, limits: defaults, random: () => 0, bytesKeptMs: 1_000, rank: null };
+const placing: Placing = { now, limits: defaults, random: () => 0, bytesKeptMs: 1_000, rank: null, orderKey: null };
 const fresh: Before = { id: 1, version: 1, tries: 0, deadlineAt: null, receivedAt: now };
 
 const placed = (outcome: Outcome, more: Partial<Placing> & { before?: Partial<Before>; reason?: string } = {}) => {

@@ -2,7 +2,7 @@
 import { backoffMs } from "../domain/backoff.ts";
 import type { Instant } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
-import { type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
+import { behindReason, type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
 import type { Random } from "../domain/random.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { SettledReceipt } from "../store/store.ts";
@@ -14,6 +14,7 @@ export interface Placing {
   /** How long this connection keeps bytes after a final outcome. */
   readonly bytesKeptMs: number;
   readonly rank: string | null;
+  readonly orderKey: string | null;
 }
 
 /** What is known of a receipt before the decision; a fresh one has version 1 and no tries. */
@@ -28,6 +29,7 @@ export function place(before: Before, decision: Decision, placing: Placing): Set
     version: before.version,
     tries,
     rank: placing.rank,
+    orderKey: placing.orderKey,
     ...when(decision, { ...before, tries }, placing),
   };
 }
@@ -50,7 +52,8 @@ function when(
         bytesExpireAt: null,
       };
     case "queued":
-      return { ...operators, dueAt: now };
+      if (decision.reason !== behindReason) return { ...operators, dueAt: now };
+      return { ...operators, dueAt: now + parkedDelayMs(now - receivedAt, limits, random) };
     case "conflict":
     case "quarantined":
     case "suspect":
@@ -78,7 +81,10 @@ function heldDelayMs(tries: number, { heldFirstMs: firstMs, heldMaxMs: maxMs }: 
 
 const parkedMaxMs = 3_600_000;
 
-/** An arrival is what releases a parked event; without one it is tried the less often the longer it has waited. */
+/**
+ * An arrival is what releases a parked event, and the one in front what releases one behind it; without
+ * that word it is tried the less often the longer it has waited.
+ */
 function parkedDelayMs(waitedMs: number, { parkedRetryMs }: Limits, random: Random): number {
   const delayMs = Math.max(parkedRetryMs, Math.min(waitedMs / 2, parkedMaxMs));
   return Math.round(delayMs * (1 + random() / 4));

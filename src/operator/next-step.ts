@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/instant.ts";
 import type { Obligation } from "../domain/obligation.ts";
-import { isFinal, unmappedReason } from "../domain/outcome.ts";
+import { behindReason, isFinal, unmappedReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { KeyStanding } from "./key-standing.ts";
 
@@ -47,6 +47,11 @@ export function nextOfReceipt({ outcome, reason, dueAt, deadlineAt }: Receipt, n
   if (outcome === "conflict") return byOperator("resolve it: keep what is there, or take this event's content");
   if (outcome === "suspect") return byOperator("apply it if it is genuine, or resolve it as kept if it is a replay");
   if (outcome === "quarantined") return byOperator("apply it once it can be read, or resolve it as kept");
+  if (outcome === "queued") {
+    const text =
+      reason === behindReason ? "applied once the earlier event of its order key is decided" : "its handler runs";
+    return byItself(text, dueAt);
+  }
   if (dueAt === null) return byOperator("mend its handler and apply it, or resolve it as kept");
   const late = deadlineAt !== null && deadlineAt <= now;
   const text = outcome === "parked" ? "applied when what it waits for arrives; tried anyway" : "its handler runs again";

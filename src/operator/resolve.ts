@@ -32,8 +32,15 @@ async function keep(acting: Acting, { receipt, stale }: ReceiptFacts, why: strin
   const { runtime, connections } = acting;
   const decision: Decision = { outcome: "resolved", reason: "an operator kept what was there" };
   const bytesKeptMs = connections.get(receipt.connection)?.bytesKeptMs ?? runtime.limits.bytesMs;
-  await transact(runtime, async (tx) => {
-    const placing = { now: tx.now, limits: runtime.limits, random: runtime.random, bytesKeptMs, rank: null };
+  const { orderKey } = receipt;
+  await transact(runtime, async (tx, signals) => {
+    const placing = { now: tx.now, limits: runtime.limits, random: runtime.random, bytesKeptMs, rank: null, orderKey };
+    if (orderKey !== null) {
+      const { connection, account } = receipt;
+      await tx.lockOrders([{ connection, account, orderKey }]);
+      // Whoever is next in the line is due by this commit.
+      signals.arrived = true;
+    }
     const [settled] = await tx.settleReceipts([place(receipt, decision, placing)]);
     if (settled !== true) throw stale();
     await auditReceipt(acting, tx, { action: "resolve keep", why, before: receipt, after: decision });

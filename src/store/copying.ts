@@ -87,6 +87,7 @@ export const copiedTables: Readonly<Record<TableName, CopiedTable>> = {
       rank: "text",
       waits_kind: "text",
       waits_id: "text",
+      order_key: "text",
     },
   },
   payloads: {

@@ -29,6 +29,7 @@ export interface ReceiptRow {
   readonly tries: number;
   readonly due_at: number | null;
   readonly deadline_at: number | null;
+  readonly order_key: string | null;
   readonly version: number;
 }
 
@@ -50,6 +51,7 @@ export function toReceipt(row: ReceiptRow): Receipt {
     tries: row.tries,
     dueAt: row.due_at,
     deadlineAt: row.deadline_at,
+    orderKey: row.order_key,
     version: row.version,
   };
 }

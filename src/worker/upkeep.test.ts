@@ -39,7 +39,7 @@ describe("no due time is further away than its bound", () => {
     fc.assert(
       fc.property(fc.constantFrom(...decisions), waited, fc.nat(30), random, (decision, waitedMs, tries, chance) => {
         const before = { id: 1, version: 1, tries, deadlineAt: null, receivedAt: now - waitedMs };
-        const placing = { now, limits: defaults, random: chance, bytesKeptMs: 1, rank: null };
+        const placing = { now, limits: defaults, random: chance, bytesKeptMs: 1, rank: null, orderKey: null };
         const { dueAt, deadlineAt } = place(before, decision, placing);
         expect(dueAt ?? now).toBeLessThanOrEqual(now + bounds.receiptsMs);
         expect(deadlineAt ?? now).toBeLessThanOrEqual(now + bounds.deadlinesMs);

@@ -24,12 +24,14 @@ interface Scenario {
   readonly order: string;
   /** The order is there before its payment. */
   readonly placed: boolean;
+  readonly connection: "stripe" | "later";
 }
 
 const scenarios: readonly Scenario[] = [
-  { name: "a provider that keeps keys", order: "keyed-1", placed: true },
-  { name: "a provider without a contract, by lookup", order: "keyless-1", placed: true },
-  { name: "an event that waits for its order", order: "keyed-2", placed: false },
+  { name: "a provider that keeps keys", order: "keyed-1", placed: true, connection: "stripe" },
+  { name: "a provider without a contract, by lookup", order: "keyless-1", placed: true, connection: "stripe" },
+  { name: "an event that waits for its order", order: "keyed-2", placed: false, connection: "stripe" },
+  { name: "an event that is applied later, in a line", order: "keyed-3", placed: true, connection: "later" },
 ];
 
 describe.each(scenarios)("killed at every step: $name", (scenario) => {
@@ -77,12 +79,12 @@ async function live({ scenario, template, killAt }: Life): Promise<number> {
   await app.open();
   if (acknowledged.status !== undefined) {
     const known = await app.runtime.store.reader.receipts(
-      { connection: "stripe", eventId: `evt-${scenario.order}` },
+      { connection: scenario.connection, eventId: `evt-${scenario.order}` },
       { limit: 2 },
     );
     expect(known, `acknowledged with ${acknowledged.status} at step ${killAt}`).toHaveLength(1);
   }
-  await app.receive("stripe", crashPayment(`evt-${scenario.order}`, scenario.order));
+  await app.receive(scenario.connection, crashPayment(`evt-${scenario.order}`, scenario.order));
   await addOrder(app, scenario.order);
   await app.start({ roles: ["worker"] });
   const operator = app.operator({ who: "test" });
@@ -122,7 +124,7 @@ async function firstLife({
   let points = 0;
   try {
     const port = Number(await child.ask("listen"));
-    const answer = await rawExchange(port, rawRequest(delivery, {}));
+    const answer = await rawExchange(port, rawRequest(delivery, { path: `/hooks/${scenario.connection}` }));
     if (answer.status >= 200 && answer.status < 300) status = answer.status;
     if (!scenario.placed) await child.ask("place", scenario.order);
     await child.ask("work");

@@ -43,7 +43,13 @@ async function receivers(limits: Partial<Limits> = {}): Promise<Receivers> {
     const app = defineApp({
       store: storeAt(url),
       connections: [
-        connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [handler] }),
+        connect("sender", {
+          provider: sender,
+          secrets: [caseSecret],
+          tenant: "acme",
+          handlers: [handler],
+          order: ({ id }) => (id.startsWith("line") ? "line" : null),
+        }),
       ],
       effects: [],
       // Nobody is refused because this machine is slow: what is tested is who waits for whom.
@@ -97,6 +103,20 @@ test("a row that stays locked keeps its own event waiting, and the others of the
   expect(await b).toBe("applied");
   expect(await notes()).toEqual(["a", "b", "c", "d"]);
   expect(await rows(first.app, "SELECT n FROM orders")).toEqual([{ n: 2 }]);
+});
+
+test("a line that stays locked keeps its own event waiting, which is applied behind the one that has it", async () => {
+  const { first, second, handlers, notes } = await receivers();
+  const stop = new Stop();
+  handlers.set("line-1", () => stop.here());
+  const [ahead] = first.deliver("line-1");
+  await stop.reached;
+  const [a, behind, c] = second.deliver("a", "line-2", "c");
+  expect(await Promise.all([a, c])).toEqual(["applied", "applied"]);
+  expect(await notes()).toEqual(["a", "c"]);
+  stop.goOn();
+  expect(await Promise.all([ahead, behind])).toEqual(["applied", "applied"]);
+  expect(await notes()).toEqual(["a", "c", "line-1", "line-2"]);
 });
 
 test("a lock that stays longer than anybody waits is told to its own event only, which leaves nothing", async () => {

@@ -69,6 +69,14 @@ export function crashApp({ address, carrier, probe, clock }: CrashAppOptions): A
     store: storeAt(address, { clock, probe }),
     connections: [
       connect("stripe", { provider: patient(stripe), secrets: [secret], tenant: "acme", handlers: [paid] }),
+      connect("later", {
+        provider: patient(stripe),
+        secrets: [secret],
+        tenant: "acme",
+        handlers: [paid],
+        apply: "later",
+        order: () => "one line",
+      }),
     ],
     effects: [ship, courier],
     limits: { pollMs: 50, retryFirstMs: 10, lockMs: 10_000 },

@@ -33,6 +33,7 @@ export function settledReceipt(overrides: Partial<SettledReceipt> & { readonly i
     dueAt: null,
     deadlineAt: null,
     rank: null,
+    orderKey: null,
     bytesExpireAt: null,
     ...overrides,
   };

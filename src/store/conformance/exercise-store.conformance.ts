@@ -8,6 +8,7 @@ import { exerciseLeases } from "./leases.conformance.ts";
 import { exerciseMigrating } from "./migrating.conformance.ts";
 import { exerciseObligations } from "./obligations.conformance.ts";
 import { exerciseOpenReceipts } from "./open-receipts.conformance.ts";
+import { exerciseOrders } from "./orders.conformance.ts";
 import { exercisePruning } from "./prune.conformance.ts";
 import { exerciseQueries } from "./queries.conformance.ts";
 import { exerciseReading } from "./reading.conformance.ts";
@@ -29,6 +30,7 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseRedeliveries(make);
     exerciseReplays(make);
     exerciseOpenReceipts(make);
+    exerciseOrders(make);
     exerciseObligations(make);
     exerciseClaims(make);
     exerciseFences(make);

@@ -28,6 +28,7 @@ export function exerciseReceipts(make: MakeBundle): void {
         tries: 0,
         dueAt: null,
         deadlineAt: null,
+        orderKey: null,
         version: 1,
       });
       expect(await other.reader.payload(receipt!.id)).toEqual(payload);

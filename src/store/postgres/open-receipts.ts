@@ -4,6 +4,7 @@ import type { Prerequisite } from "../../domain/outcome.ts";
 import { type PayloadRow, type ReceiptRow, toPayload, toReceipt } from "../rows.ts";
 import type { OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
+import { lineLock } from "./order.ts";
 import { binaryArray } from "./relation.ts";
 import { receiptColumns, receiptTables } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -12,7 +13,8 @@ import { sql } from "./statements.ts";
 const windowMax = 1_000;
 
 // Index receipts_due, in its order, as far as the window goes: what one arrival made due has one instant
-// and comes by rank. Others' locks are passed by.
+// and comes by rank. Others' locks are passed by, those of lines too: waiting with events in hand would
+// be for a receiver that may be waiting for one of them.
 const selectDue = sql(
   "receipt.due",
   `WITH candidates AS MATERIALIZED (
@@ -20,8 +22,11 @@ const selectDue = sql(
      WHERE due_at <= $1 AND connection = ANY ($2::text[]) ORDER BY due_at, rank, id LIMIT greatest($3::int, ${windowMax})),
    held AS MATERIALIZED (
      SELECT r.id FROM candidates JOIN counterfoil.receipts AS r USING (id) WHERE r.due_at <= $1
-     ORDER BY r.rank, r.id LIMIT $3::int FOR UPDATE OF r SKIP LOCKED)
-   SELECT ${receiptColumns}, p.bytes, p.headers FROM held JOIN (${receiptTables}) USING (id)
+     ORDER BY r.rank, r.id LIMIT $3::int FOR UPDATE OF r SKIP LOCKED),
+   free AS MATERIALIZED (
+     SELECT h.id FROM held AS h JOIN counterfoil.receipts AS r USING (id)
+     WHERE CASE WHEN r.order_key IS NULL THEN true ELSE pg_try_advisory_xact_lock(${lineLock("r")}) END)
+   SELECT ${receiptColumns}, p.bytes, p.headers FROM free JOIN (${receiptTables}) USING (id)
    LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id ORDER BY r.rank, r.id`,
 );
 
@@ -44,8 +49,15 @@ const lockById = sql(
    LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id WHERE r.id = $1 FOR UPDATE OF r`,
 );
 
-/** One receipt with its bytes, locked. */
+// The line first, as whoever releases the next of a line has it.
+const lockLineOf = sql(
+  "receipt.lock-order",
+  `SELECT pg_advisory_xact_lock(${lineLock("r")}) FROM counterfoil.receipts AS r WHERE r.id = $1 AND r.order_key IS NOT NULL`,
+);
+
+/** One receipt with its bytes, locked after its line. */
 export async function lockReceipt(handle: Handle, id: number): Promise<OpenReceipt | undefined> {
+  await handle.run(lockLineOf, [id]);
   const [row] = await handle.run<OpenReceiptRow>(lockById, [id]);
   return row && toOpenReceipt(row);
 }

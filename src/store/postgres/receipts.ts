@@ -5,11 +5,13 @@
  * and then finds the event known. All transactions insert in one order, so that two groups with the same
  * events wait for each other, never both at once.
  */
+import { keepsOrder } from "../../domain/outcome.ts";
 import type { Receipt } from "../../domain/receipt.ts";
 import { type ReceiptRow, toReceipt } from "../rows.ts";
 import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { lostRace } from "./lost-race.ts";
+import { releaseNext } from "./order.ts";
 import { relation } from "./relation.ts";
 import { claimReplays } from "./replays.ts";
 import { rounds } from "./rounds.ts";
@@ -132,6 +134,7 @@ const decisions = relation(
     waits_id: "text",
     tenant: "text",
     type: "text",
+    order_key: "text",
     expire_at: "int8",
     expired: "bool",
   },
@@ -148,7 +151,8 @@ const settle = sql(
    settled AS (
      UPDATE counterfoil.receipts AS r SET outcome = g.outcome, reason = g.reason, tries = g.tries, due_at = g.due_at,
        deadline_at = g.deadline_at, rank = g.rank, waits_kind = g.waits_kind, waits_id = g.waits_id, decided_at = $1,
-       tenant = coalesce(g.tenant, r.tenant), type = coalesce(g.type, r.type), version = r.version + 1
+       tenant = coalesce(g.tenant, r.tenant), type = coalesce(g.type, r.type),
+       order_key = coalesce(g.order_key, r.order_key), version = r.version + 1
      FROM given AS g JOIN held USING (id) WHERE r.id = g.id),
    removed AS (
      DELETE FROM counterfoil.payloads AS p USING given AS g JOIN held USING (id)
@@ -171,6 +175,15 @@ export async function settleReceipts(handle: Handle, settled: readonly SettledRe
     const written = new Set(rows.map(({ id }) => id));
     results.push(...round.map(({ id }) => written.has(id)));
   }
+  const leaving = settled.filter(
+    ({ orderKey, outcome }, index) => results[index] && orderKey !== null && !keepsOrder(outcome),
+  );
+  if (leaving.length > 0) {
+    await releaseNext(
+      handle,
+      leaving.map(({ id }) => id),
+    );
+  }
   return results;
 }
 
@@ -189,6 +202,7 @@ function decisionRow(settled: SettledReceipt): Parameters<typeof decisions.value
     waits_id: waitsFor?.id ?? null,
     tenant: identity?.tenant ?? null,
     type: identity?.type ?? null,
+    order_key: settled.orderKey,
     expire_at: bytesExpireAt === "now" ? null : bytesExpireAt,
     expired: bytesExpireAt === "now",
   };

@@ -1,10 +1,11 @@
 /** What the engine's own statements select, and the rows that only PostgreSQL has. */
 import type { StoredAnswer } from "../../domain/obligation.ts";
+import { orderKeepingOutcomes } from "../../domain/outcome.ts";
 
 /** With `r` and `d` as `receiptTables` names them. */
 export const receiptColumns: string =
   "r.id, r.connection, r.account, r.event_id, r.tenant, r.type, r.digest, r.secret_id, r.outcome, r.reason, " +
-  "r.received_at, r.decided_at, 1 + coalesce(d.times, 0) AS deliveries, r.tries, r.due_at, r.deadline_at, r.version";
+  "r.received_at, r.decided_at, 1 + coalesce(d.times, 0) AS deliveries, r.tries, r.due_at, r.deadline_at, r.order_key, r.version";
 
 export const receiptTables = "counterfoil.receipts AS r LEFT JOIN counterfoil.redelivered AS d ON d.receipt_id = r.id";
 
@@ -54,4 +55,10 @@ export interface AnswerRow {
 
 export function toAnswer({ status, body, truncated }: AnswerRow): StoredAnswer {
   return { status: status ?? 200, body: body ?? new Uint8Array(), truncated: truncated ?? false };
+}
+
+/** Events that keep a line, as the index on them has it, word for word. */
+export function keepsLine(table: string): string {
+  const outcomes = orderKeepingOutcomes.map((outcome) => `'${outcome}'`).join(", ");
+  return `${table}.order_key IS NOT NULL AND ${table}.outcome IN (${outcomes})`;
 }

@@ -1,6 +1,7 @@
 import { CounterfoilError } from "../../domain/errors.ts";
 import type { Stamp } from "../../domain/instant.ts";
 import type { Prerequisite } from "../../domain/outcome.ts";
+import type { OrderKey } from "../../domain/receipt.ts";
 import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
@@ -12,6 +13,7 @@ import { expiredLeases, renewLeases } from "./leases.ts";
 import { moveObligations } from "./moves.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
 import { arrive, dueReceipts, lockNames, lockReceipt } from "./open-receipts.ts";
+import { firstInOrder, lockOrders } from "./order.ts";
 import { controls } from "./parse-control.ts";
 import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
@@ -119,6 +121,14 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async lockNames(tenant: string, names: readonly Prerequisite[]): Promise<void> {
     await lockNames(this.#handle, { schema: this.#schema, tenant, names });
+  }
+
+  async lockOrders(lines: readonly OrderKey[]): Promise<void> {
+    await lockOrders(this.#handle, lines);
+  }
+
+  async firstInOrder(line: OrderKey, except: number): Promise<Contract.InLine | undefined> {
+    return firstInOrder(this.#handle, line, except);
   }
 
   async arrive(tenant: string, name: Prerequisite): Promise<number> {

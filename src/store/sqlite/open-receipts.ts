@@ -1,9 +1,10 @@
 /** Events that are not decided yet: what is due, and what an arrival makes due. */
 import type { Prerequisite } from "../../domain/outcome.ts";
+import type { OrderKey } from "../../domain/receipt.ts";
 import { toPayload, toReceipt, type PayloadRow, type ReceiptRow } from "../rows.ts";
-import type { OpenReceipt } from "../store.ts";
+import type { InLine, OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
-import { receiptColumns } from "./rows.ts";
+import { keepsLine, receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // Index counterfoil_receipts_due holds every column of the inner query, so that what is due is sorted
@@ -39,6 +40,23 @@ const selectById = sql(
 export function lockReceipt(handle: Handle, id: number): OpenReceipt | undefined {
   const row = handle.statement(selectById).get(id);
   return row && toOpenReceipt(row);
+}
+
+// Index counterfoil_receipts_order.
+const selectFirst = sql(
+  "receipt.first",
+  `SELECT r.id, r.rank FROM counterfoil_receipts AS r INDEXED BY counterfoil_receipts_order
+   WHERE r.connection = ? AND r.account = ? AND r.order_key = ? AND ${keepsLine("r")} AND r.id <> ?
+   ORDER BY r.rank IS NULL, r.rank, r.id LIMIT 1`,
+);
+
+/** The event that keeps a line, apart from one. */
+export function firstInOrder(
+  handle: Handle,
+  { connection, account, orderKey }: OrderKey,
+  except: number,
+): InLine | undefined {
+  return handle.statement(selectFirst).get(connection, account, orderKey, except) as InLine | undefined;
 }
 
 // Index counterfoil_receipts_waiting. A time that is earlier already stays.

@@ -1,8 +1,9 @@
 /** Claiming the keys of events, and what was decided about them. */
+import { keepsOrder } from "../../domain/outcome.ts";
 import { toReceipt, type ReceiptRow } from "../rows.ts";
 import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
-import { receiptColumns } from "./rows.ts";
+import { keepsLine, receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
 // The unique index on (connection, account, event_id) decides; the write lock was taken at BEGIN.
@@ -84,8 +85,18 @@ const settleReceipt = sql(
   "receipt.settle",
   `UPDATE counterfoil_receipts SET outcome = ?, reason = ?, tries = ?, due_at = ?, deadline_at = ?, rank = ?,
      waits_kind = ?, waits_id = ?, decided_at = ?, tenant = coalesce(?, tenant), type = coalesce(?, type),
-     version = version + 1
+     order_key = coalesce(?, order_key), version = version + 1
    WHERE id = ? AND version = ?`,
+);
+
+// Index counterfoil_receipts_order. One that is held or parked keeps the time of its own.
+const releaseNext = sql(
+  "receipt.release",
+  `UPDATE counterfoil_receipts SET due_at = min(coalesce(due_at, ?1), ?1)
+   WHERE outcome = 'queued' AND id = (
+     SELECT n.id FROM counterfoil_receipts AS r JOIN counterfoil_receipts AS n INDEXED BY counterfoil_receipts_order
+       ON n.connection = r.connection AND n.account = r.account AND n.order_key = r.order_key
+     WHERE r.id = ?2 AND ${keepsLine("n")} ORDER BY n.rank IS NULL, n.rank, n.id LIMIT 1)`,
 );
 
 const expirePayload = sql("payload.expire", "UPDATE counterfoil_payloads SET expire_at = ? WHERE receipt_id = ?");
@@ -95,8 +106,8 @@ const removeMismatches = sql("mismatch.remove", "DELETE FROM counterfoil_mismatc
 /** Writes decisions; `false` where someone else decided first. */
 export function settleReceipts(handle: Handle, settled: readonly SettledReceipt[]): boolean[] {
   return settled.map((decision) => {
-    const { id, outcome, reason, tries, dueAt, deadlineAt, rank, waitsFor, identity, version, bytesExpireAt } =
-      decision;
+    const { id, outcome, reason, tries, dueAt, deadlineAt, rank, waitsFor, identity, version } = decision;
+    const { bytesExpireAt, orderKey } = decision;
     const written = handle
       .statement(settleReceipt)
       .run(
@@ -111,12 +122,14 @@ export function settleReceipts(handle: Handle, settled: readonly SettledReceipt[
         handle.stamp.wallMs,
         identity?.tenant ?? null,
         identity?.type ?? null,
+        orderKey,
         id,
         version,
       );
     if (written.changes !== 1) return false;
     if (bytesExpireAt === "now") handle.statement(removePayload).run(id);
     else handle.statement(expirePayload).run(bytesExpireAt, id);
+    if (orderKey !== null && !keepsOrder(outcome)) handle.statement(releaseNext).run(handle.stamp.wallMs, id);
     return true;
   });
 }

@@ -1,9 +1,10 @@
 /** What the engine's own statements select, and the rows that only SQLite has. */
 import type { StoredAnswer } from "../../domain/obligation.ts";
+import { orderKeepingOutcomes } from "../../domain/outcome.ts";
 
 export const receiptColumns: string =
   "r.id, r.connection, r.account, r.event_id, r.tenant, r.type, r.digest, r.secret_id, r.outcome, r.reason, " +
-  "r.received_at, r.decided_at, r.deliveries, r.tries, r.due_at, r.deadline_at, r.version";
+  "r.received_at, r.decided_at, r.deliveries, r.tries, r.due_at, r.deadline_at, r.order_key, r.version";
 
 export const obligationColumns: string =
   "o.id, o.tenant, o.operation_key, o.effect, o.destination, o.connection, o.account, o.receipt_id, o.state, " +
@@ -20,4 +21,10 @@ export interface AnswerRow {
 
 export function toAnswer({ status, body, truncated }: AnswerRow): StoredAnswer {
   return { status: status ?? 200, body: body ?? new Uint8Array(), truncated: truncated === 1 };
+}
+
+/** Events that keep a line, as the index on them has it, word for word. */
+export function keepsLine(table: string): string {
+  const outcomes = orderKeepingOutcomes.map((outcome) => `'${outcome}'`).join(", ");
+  return `${table}.order_key IS NOT NULL AND ${table}.outcome IN (${outcomes})`;
 }

@@ -1,5 +1,6 @@
 import type { Stamp } from "../../domain/instant.ts";
 import type { Prerequisite } from "../../domain/outcome.ts";
+import type { OrderKey } from "../../domain/receipt.ts";
 import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
@@ -8,7 +9,7 @@ import type { Connection } from "./connection.ts";
 import type { Handle } from "./handle.ts";
 import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
-import { arrive, dueReceipts, lockReceipt } from "./open-receipts.ts";
+import { arrive, dueReceipts, firstInOrder, lockReceipt } from "./open-receipts.ts";
 import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
@@ -113,6 +114,15 @@ export class SqliteTransaction implements Contract.StoreTx {
   /** Nothing to lock: one writer at a time sees every park and every arrival. */
   async lockNames(_tenant: string, _names: readonly Prerequisite[]): Promise<void> {
     this.#scopes.use(() => undefined);
+  }
+
+  /** Nothing to lock here either. */
+  async lockOrders(_lines: readonly OrderKey[]): Promise<void> {
+    this.#scopes.use(() => undefined);
+  }
+
+  async firstInOrder(line: OrderKey, except: number): Promise<Contract.InLine | undefined> {
+    return this.#scopes.use(() => firstInOrder(this.#handle, line, except));
   }
 
   async arrive(tenant: string, name: Prerequisite): Promise<number> {
