@@ -27,6 +27,7 @@ export {
 } from "./domain/effect.ts";
 export { CounterfoilError, type ErrorCode, errorCodes } from "./domain/errors.ts";
 export type { Arrived } from "./domain/arrived.ts";
+export type { Finding } from "./domain/finding.ts";
 export type { Event, Handle, Handler, HandlerContext, Snapshot, Verdict, WorkContext } from "./domain/handler.ts";
 export type { Json, JsonPath } from "./domain/json.ts";
 export { defaults, type Limits } from "./domain/limits.ts";

@@ -2,6 +2,7 @@
 import { MessageChannel } from "node:worker_threads";
 import { type Duration, durationMs } from "../domain/duration.ts";
 import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import type { Finding } from "../domain/finding.ts";
 import type { WorkContext } from "../domain/handler.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import { type Engine, listenInThread } from "../front/listen-in-thread.ts";
@@ -24,6 +25,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
 import { Worker } from "../worker/worker.ts";
+import { examine } from "./doctor.ts";
 import { connectionOf, type DeliveryInput, deliveryOf, scopeOf, type TransactionScope } from "./own-work.ts";
 import { trialDelivery, type TrialOptions } from "./trial-delivery.ts";
 import { type OwnTransaction, type Within, within } from "./within.ts";
@@ -102,6 +104,8 @@ export interface App {
   trialDelivery(connection: string, options?: TrialOptions): SignedDelivery;
   /** The operator's verbs; each action is audited under this name. */
   operator(options: { readonly who: string }): Operator;
+  /** Looks at configuration, secrets, database, clock and disk: what is wrong, and what mends it. */
+  doctor(): Promise<readonly Finding[]>;
   /** Adds a subscriber to everything Counterfoil says of itself; the result removes it. */
   subscribe(emit: Emit): () => void;
   /** Who is subscribed, by configuration too. */
@@ -323,6 +327,10 @@ class CounterfoilApp implements App {
   operator({ who }: { readonly who: string }): Operator {
     const { runtime, connections } = this;
     return new Operator({ runtime, connections, who });
+  }
+
+  doctor(): Promise<readonly Finding[]> {
+    return examine(this);
   }
 
   subscribe(emit: Emit): () => void {

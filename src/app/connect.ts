@@ -178,11 +178,20 @@ function answersProblem({ name, answers }: ProviderRules): string | undefined {
   return bad && `${name} answers ${bad[0]} with ${bad[1]}; give a status from 200 to 599`;
 }
 
+/** What an answer may wait for: for a group, the group's wait for the lock, and its handlers; the commit has what is left. */
+function stepsOf(limits: Limits) {
+  return (["queueMs", "lockMs", "groupMs"] as const).map((limit) => ({ limit, ms: limits[limit] }));
+}
+
+/** The longest that a delivery waits before its commit. */
+export function answerMsOf(limits: Limits): number {
+  return stepsOf(limits).reduce((sum, { ms }) => sum + ms, 0);
+}
+
 /** A sender that has stopped waiting sends again what was taken, and counts the connection as failing. */
 function patienceProblem({ name, ackMs }: ProviderRules, limits: Limits): string | undefined {
-  // The wait for a group, the group's wait for the lock, and its handlers; the commit has what is left.
-  const steps = (["queueMs", "lockMs", "groupMs"] as const).map((limit) => ({ limit, ms: limits[limit] }));
-  const answerMs = steps.reduce((sum, { ms }) => sum + ms, 0);
+  const steps = stepsOf(limits);
+  const answerMs = answerMsOf(limits);
   if (answerMs < ackMs) return undefined;
   const terms = steps.map(({ limit, ms }) => `${limit} ${ms}`).join(" + ");
   const [longest] = steps.toSorted((left, right) => right.ms - left.ms);

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { applyCommand } from "./commands/apply.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { copyCommand } from "./commands/copy.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { doneCommand } from "./commands/done.ts";
 import { listCommand } from "./commands/list.ts";
 import { lookupCommand } from "./commands/lookup.ts";
@@ -23,7 +24,7 @@ import { exitCodes } from "./exit-codes.ts";
 /** Commands by what they are for, in the order in which help shows them. */
 const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand, copyCommand, restoredCommand],
-  "Look:": [statusCommand, listCommand, showCommand],
+  "Look:": [doctorCommand, statusCommand, listCommand, showCommand],
   "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],
 };

@@ -17,6 +17,7 @@
  * - All instants come from the store's own clock, read once per transaction.
  */
 import type { Clock } from "../domain/clock.ts";
+import type { Finding } from "../domain/finding.ts";
 import type { Instant, Stamp } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
 import type {
@@ -79,6 +80,8 @@ export interface Store {
   within<T>(given: unknown, body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T>;
   /** Reads for operators: short, paged, apart from the write path. */
   readonly reader: StoreReader;
+  /** Looks for what can be wrong with a database that opens: settings, room, durability. */
+  inspect(): Promise<readonly Finding[]>;
   /**
    * Calls back when a commit of another process made work, until the function that this gives is called;
    * absent where the database cannot tell. A hint: some are missed, and polling finds the same work.

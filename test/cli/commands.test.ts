@@ -260,3 +260,16 @@ test("restored counts first and marks with --yes; a time without its zone is ref
   const unclear = await shop.run("restored", "--since", "2026-11-30T04:00:00");
   expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringContaining("a time with its zone")]);
 });
+
+test("doctor tells what is well, and ends with 2 for a secret, a configuration, and 3 for a database", async () => {
+  const shop = await openShop();
+  const well = await shop.run("doctor", "--json");
+  expect(well.code, well.stdout).toBe(0);
+  expect(well.json).toContainEqual({ level: "ok", subject: "secrets", says: "usable: stripe 1", mend: null });
+  const unset = await counterfoil(["doctor"], { env: { ...shop.env, SHOP_SECRET: "changeme" } });
+  expect([unset.code, unset.stdout]).toEqual([2, expect.stringMatching(/failure +secrets +.*it is a placeholder/)]);
+  const misshapen = await counterfoil(["doctor", "--json"], { env: { ...shop.env, SHOP_REQUESTS_MS: "-1" } });
+  expect([misshapen.code, misshapen.json]).toMatchObject([2, [{ level: "failure", subject: "configuration" }]]);
+  const nowhere = await counterfoil(["doctor", "--json"], { env: { ...shop.env, SHOP_DATABASE: "/nowhere/shop.db" } });
+  expect([nowhere.code, nowhere.json.at(-1)]).toMatchObject([3, { level: "failure", subject: "database" }]);
+});

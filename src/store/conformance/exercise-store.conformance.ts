@@ -4,6 +4,7 @@ import type { MakeBundle } from "./bundle.conformance.ts";
 import { exerciseClaims } from "./claims.conformance.ts";
 import { exerciseEvidence } from "./evidence.conformance.ts";
 import { exerciseFences } from "./fences.conformance.ts";
+import { exerciseInspecting } from "./inspect.conformance.ts";
 import { exerciseLeases } from "./leases.conformance.ts";
 import { exerciseMigrating } from "./migrating.conformance.ts";
 import { exerciseObligations } from "./obligations.conformance.ts";
@@ -40,5 +41,6 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseReading(make);
     exerciseUpkeep(make);
     exercisePruning(make);
+    exerciseInspecting(make);
   });
 }

@@ -9,6 +9,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CounterfoilError } from "../../domain/errors.ts";
+import type { Finding } from "../../domain/finding.ts";
 import { defaults } from "../../domain/limits.ts";
 import type { Probe } from "../../domain/probe.ts";
 import type { Migration } from "../migrations.ts";
@@ -19,6 +20,7 @@ import { Connections, type PoolOptions } from "./connections.ts";
 import type { DriverQuery, DriverResult, DriverSettings } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import type { Handle, ReadHandle } from "./handle.ts";
+import { inspectServer } from "./inspect.ts";
 import { LaneCursors } from "./lane-cursors.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
 import { lockKey } from "./open-receipts.ts";
@@ -147,6 +149,10 @@ export class PostgresStore implements Store {
         return scopes.transaction(() => body(new UsersTransaction(parts)));
       }),
     );
+  }
+
+  inspect(): Promise<readonly Finding[]> {
+    return this.#tracked(() => this.#reading(inspectServer));
   }
 
   /** What a transaction on a connection is made of, and what is to be done once it is committed. */

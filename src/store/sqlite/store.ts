@@ -10,6 +10,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../domain/clock.ts";
 import { CounterfoilError } from "../../domain/errors.ts";
+import type { Finding } from "../../domain/finding.ts";
 import type { Stamp } from "../../domain/instant.ts";
 import { defaults } from "../../domain/limits.ts";
 import type { Migration } from "../migrations.ts";
@@ -20,6 +21,7 @@ import type { Connection } from "./connection.ts";
 import { Connections, type FileOptions } from "./connections.ts";
 import { storeError, type Doing } from "./errors.ts";
 import type { ReadHandle } from "./handle.ts";
+import { inspectFile } from "./inspect.ts";
 import { LogCopier } from "./log-copier.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
 import { SqliteReader } from "./reader.ts";
@@ -116,6 +118,10 @@ export class SqliteStore implements Store {
   async within<T>(given: unknown, body: (tx: StoreTx) => Promise<T>): Promise<T> {
     this.#assertOpen();
     return withinUsers(given, this.#connections.path, (connection) => this.#run(connection, body));
+  }
+
+  inspect(): Promise<readonly Finding[]> {
+    return this.#read((handle) => inspectFile(handle, this.#connections.path));
   }
 
   #run<T>(connection: Connection, body: (tx: StoreTx) => Promise<T>): Promise<T> {
