@@ -2,16 +2,27 @@
  * A look at a whole installation, for whoever sets it up or wonders: what is wrong, and what mends it.
  * A configuration that contradicts itself does not come this far: `defineApp` has refused it.
  */
+
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
 import { failure, type Finding, ok, warning } from "../domain/finding.ts";
 import { relations } from "../domain/limits.ts";
+import type { Emit } from "../domain/telemetry.ts";
+import type { Connection } from "../inbox/connection.ts";
 import { statusOf, type Status } from "../operator/operator-reads.ts";
-import type { App } from "./app.ts";
+import type { Runtime } from "../work/runtime.ts";
 import { answerMsOf } from "./connect.ts";
 
 /** What is looked at. */
-export type Patient = Pick<App, "runtime" | "connections" | "problems" | "subscribers" | "open" | "ready" | "basePath">;
+export interface Patient {
+  readonly runtime: Runtime;
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly problems: readonly string[];
+  readonly subscribers: ReadonlySet<Emit>;
+  readonly basePath: string;
+  open(): Promise<void>;
+  ready(): Promise<boolean>;
+}
 
 /** Further apart than this, timestamps of senders are refused that are right. */
 const clockSkewMs = 5_000;
