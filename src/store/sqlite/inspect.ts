@@ -19,7 +19,11 @@ const freeBytesMin = 64 * mebibyte;
 const logBytesMax = 256 * mebibyte;
 
 /** Looks at a database file and its surroundings. */
-export function inspectFile({ database }: Pick<ReadHandle, "database">, path: string, room = roomOf): Finding[] {
+export function inspectFile(
+  { database }: Pick<ReadHandle, "database">,
+  path: string,
+  room: (folder: string) => Room = roomOf,
+): Finding[] {
   const { version, mode } = database
     .prepare("SELECT sqlite_version() AS version, (SELECT journal_mode FROM pragma_journal_mode) AS mode")
     .get() as unknown as { readonly version: string; readonly mode: string };
