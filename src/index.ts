@@ -13,6 +13,8 @@ export type { TrialOptions } from "./app/trial-delivery.ts";
 export type { AnswerMark } from "./domain/answer-mark.ts";
 export type { Duration } from "./domain/duration.ts";
 export {
+  type Abandoned,
+  type AbandonedContext,
   effect,
   type Effect,
   type EffectOptions,
@@ -20,6 +22,7 @@ export {
   type Lookup,
   type Operation,
   type Owe,
+  type Owed,
   type RequestSpec,
   type Result,
   type SettledContext,
@@ -40,6 +43,7 @@ export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";
 export type { UserResult, UserStatement, UserTransaction } from "./domain/user-transaction.ts";
 export type { FastifyPlugin, FastifyScope } from "./http/mount-fastify.ts";
+export type { Withdraw, Withdrawal } from "./domain/withdraw.ts";
 export type { FetchHandler } from "./http/mount-fetch.ts";
 export type { LambdaAnswer, LambdaEvent, LambdaHandler } from "./http/mount-lambda.ts";
 export type { NodeHandler } from "./http/mount-node.ts";

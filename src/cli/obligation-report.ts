@@ -18,7 +18,7 @@ const attemptColumns = ["fence", "kind", "generation", "startedAt", "endedAt", "
 
 /** What is known of an obligation; URL, bodies and input, which hold payload, only where they are asked for. */
 export function obligationReport(report: ObligationReport, withPayload: boolean): Report {
-  const { request, requestDigest, answer, lease, key, next, audit } = report;
+  const { request, requestDigest, answer, lease, waitsBehind, key, next, audit } = report;
   const input = report.input === null ? null : (JSON.parse(report.input) as unknown);
   const obligation = obligationRecord(report.obligation);
   const attempts = report.attempts.map(attemptRecord);
@@ -28,6 +28,7 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
     obligation,
     key,
     lease,
+    waitsBehind,
     next: nextJson(next),
     // Retention may have removed it.
     request: request && {

@@ -2,8 +2,10 @@ import type { AnswerMark } from "./answer-mark.ts";
 import type { Arrived } from "./arrived.ts";
 import type { Duration } from "./duration.ts";
 import type { Json } from "./json.ts";
+import type { Reached } from "./obligation.ts";
 import type { Schema } from "./schema.ts";
 import type { Tx } from "./sql.ts";
+import type { Withdraw } from "./withdraw.ts";
 
 /** One owed operation, as an effect's functions see it. */
 export interface Operation<Input> {
@@ -27,7 +29,22 @@ export interface SettledContext<Input, Answer> {
   readonly operation: Operation<Input>;
   readonly result: Result<Answer>;
   readonly owe: Owe;
+  readonly withdraw: Withdraw;
   readonly arrived: Arrived;
+}
+
+/** How an operation was given up. */
+export interface Abandoned {
+  /** Taken back by the application, or cancelled by an operator. */
+  readonly by: "withdrawn" | "cancelled";
+  /** How far it may have got at the provider all the same. */
+  readonly reached: Reached;
+  readonly reason: string | null;
+}
+
+/** What `abandoned` gets: the transaction that records the end of an operation, and how it was given up. */
+export interface AbandonedContext<Input> extends Omit<SettledContext<Input, never>, "result"> {
+  readonly abandoned: Abandoned;
 }
 
 /** What an effect asks the provider to do. Built once, inside the transaction, then frozen. */
@@ -79,6 +96,11 @@ export interface EffectOptions<Input, Answer, Found> {
   readonly lookup?: Lookup<Input, Answer, Found>;
   /** Runs after verdict and answer are committed; retried from the stored answer, never causes a re-send. */
   readonly settled?: (context: SettledContext<Input, NoInfer<Answer>>) => unknown;
+  /**
+   * The twin of `settled` for what was withdrawn or cancelled: runs after that is committed, from what is
+   * stored, and again until it is done. It never runs for an operation that was taken back before it was owed.
+   */
+  readonly abandoned?: (context: AbandonedContext<Input>) => unknown;
   /** Origins that may be called although they are not public https; everything else passes the SSRF guard. */
   readonly allow?: readonly string[];
   /** Longest time for one call. */
@@ -107,13 +129,23 @@ export interface Effect<in Input = never> {
   readonly [inputOf]?: (input: Input) => void;
 }
 
+/** What is owed: which operation, and when. */
+export interface Owed<Input> {
+  /** Names the business operation, not the event; an intended replacement is another version. */
+  readonly key: readonly [string, ...string[]];
+  readonly input: Input;
+  /** The earliest time of its first attempt. */
+  readonly notBefore?: Date;
+  /**
+   * Names what it must not overtake: obligations of a tenant with one order key take effect in the order
+   * in which they were owed, whatever their effects. One that is stuck holds up its own order key alone.
+   */
+  readonly orderKey?: readonly [string, ...string[]];
+}
+
 /** Records an owed effect; the same key owes it once. */
 export interface Owe {
-  /** `key` names the business operation, not the event; an intended replacement is another version. */
-  <Input>(
-    effect: Effect<Input>,
-    obligation: { readonly key: readonly [string, ...string[]]; readonly input: NoInfer<Input> },
-  ): Promise<void>;
+  <Input>(effect: Effect<Input>, owed: Owed<NoInfer<Input>>): Promise<void>;
 }
 
 /** Types are gone at run time: a mistyped option would be ignored without a word. */
@@ -125,6 +157,7 @@ const known: ReadonlySet<string> = new Set<keyof EffectDefinition>([
   "idempotency",
   "lookup",
   "settled",
+  "abandoned",
   "allow",
   "timeout",
   "attemptsMax",

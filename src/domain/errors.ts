@@ -22,7 +22,7 @@ export const errorCodes = {
   TRANSACTION_BROKEN: "Something ended the transaction from within",
   RACE_LOST: "The transaction lost a deadlock or serialization race",
   SNAPSHOT_CONFLICT: "The same revision has other content",
-  OPERATION_CONFLICT: "The same operation key has other input",
+  OPERATION_CONFLICT: "The same operation key has other input, or was withdrawn",
   STORE_BUSY: "The database stayed locked",
   STORE_FULL: "The database has no room",
   STORE_UNAVAILABLE: "The database cannot be reached or written",

@@ -3,6 +3,7 @@ import type { Owe } from "./effect.ts";
 import type { JsonPath } from "./json.ts";
 import type { Resource, SnapshotInput, SnapshotResult } from "./resource.ts";
 import type { Tx } from "./sql.ts";
+import type { Withdraw } from "./withdraw.ts";
 
 /** A verified delivery, parsed. */
 export interface Event<Type extends string = string, Data = unknown> {
@@ -44,6 +45,7 @@ export type Snapshot = <State>(
 export interface WorkContext {
   readonly tx: Tx;
   readonly owe: Owe;
+  readonly withdraw: Withdraw;
   readonly snapshot: Snapshot;
   readonly arrived: Arrived;
 }

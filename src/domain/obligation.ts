@@ -12,11 +12,13 @@ import type { Instant, Stamp } from "./instant.ts";
  *                   ^                                                       +-- 2xx --> settling --> done
  *                   |  lookup: absent                                       +-- unknown, no live key --> uncertain
  *  uncertain -------+-- lookup: found --> settling --> done                 +-- permanent, or budget --> stuck
+ *  application: owed, never started -> withdrawn;  elsewhere it asks that no new attempt begins
  *  operator: stuck -> owed, uncertain, done, cancelled;  any but done -> cancelled
  * ```
  *
  * A lease is not a state: `sending` holds one while a call runs, `uncertain` while a lookup runs, and
- * `settling` while the hook runs. Every move names the fence it was claimed under.
+ * `settling` while the hook runs. So may `withdrawn` and `cancelled`, while the `abandoned` hook runs; one
+ * of these that counts tries has a hook that failed. Every move names the fence it was claimed under.
  */
 export const obligationStates = [
   "owed",
@@ -32,6 +34,16 @@ export type ObligationState = (typeof obligationStates)[number];
 
 /** States that owe nothing more. */
 export const closedStates: readonly ObligationState[] = ["done", "withdrawn", "cancelled"];
+
+/** Whether all that can be due in this state is a hook, which calls nobody. */
+export function runsHook(state: ObligationState): boolean {
+  return state === "settling" || isAbandoned(state);
+}
+
+/** Whether it was given up before it was known to have taken effect. */
+export function isAbandoned(state: ObligationState): boolean {
+  return state === "withdrawn" || state === "cancelled";
+}
 
 /** How far an obligation may have got at the provider. Never falls back. */
 export type Reached = "no" | "maybe" | "yes";
@@ -91,12 +103,23 @@ export interface Obligation extends Progress {
   readonly account: string;
   /** The receipt that owed it, `null` when the application did. */
   readonly receiptId: number | null;
+  /** What it must not overtake the others of, its tenant in front; `null` where nothing. */
+  readonly orderKey: string | null;
+  /** The earliest time that was wished for its first attempt. */
+  readonly notBefore: Instant | null;
+  /** The application asked for it back when an attempt had begun: no new one does. */
+  readonly cancelRequested: boolean;
   readonly fence: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
 }
 
-export type AttemptKind = "send" | "lookup" | "settle";
+export type AttemptKind = "send" | "lookup" | "settle" | "abandon";
+
+/** Whether an attempt runs a hook, and calls nobody. */
+export function isHook(kind: AttemptKind): boolean {
+  return kind === "settle" || kind === "abandon";
+}
 
 /** How an attempt ended. `started` is one whose end nobody has written: the call may be in flight. */
 export const attemptVerdicts = [

@@ -152,6 +152,7 @@ function contextOf(event: Event, work: WorkContext, verdicts: Verdicts): Handler
     event,
     tx: work.tx,
     owe: work.owe,
+    withdraw: work.withdraw,
     snapshot: work.snapshot,
     arrived: work.arrived,
     waitFor: (kind, id) => {

@@ -36,6 +36,8 @@ export interface ObligationFacts {
   /** The effect as this configuration registers it. */
   readonly effect: EffectDefinition | undefined;
   readonly key: KeyStanding;
+  /** The one that it waits behind, being later of its order key. */
+  readonly waitsBehind: ObligationDetail["waitsBehind"];
   /** A call, a lookup or a hook holds the lease now. */
   readonly running: boolean;
   /** The answer that it is settled from. */
@@ -109,6 +111,7 @@ function factsOf(
     now: tx.now,
     effect: runtime.effects.get(obligation.effect),
     key: keyStanding(obligation, runtime, tx.stamp),
+    waitsBehind: detail.waitsBehind,
     running: detail.lease?.live === true,
     answer: detail.answer,
   };
@@ -174,7 +177,23 @@ export function refuseRunning({ obligation, running, refuse }: ObligationFacts):
   }
 }
 
-const runs: Readonly<Partial<Record<Obligation["state"], string>>> = { settling: "settled hook", uncertain: "lookup" };
+/** Refuses to send what must not be sent now: it was asked back, or would overtake another. */
+export function refuseHeldUp({ obligation, waitsBehind, refuse }: ObligationFacts): void {
+  if (obligation.cancelRequested) {
+    throw refuse("the application asked for it back; cancel it if it did not take effect, or mark it done if it did");
+  }
+  if (waitsBehind === null) return;
+  throw refuse(
+    `it waits behind "${waitsBehind.operationKey}" of its order key, which is ${waitsBehind.state}; decide about that one`,
+  );
+}
+
+const runs: Readonly<Partial<Record<Obligation["state"], string>>> = {
+  settling: "settled hook",
+  uncertain: "lookup",
+  withdrawn: "abandoned hook",
+  cancelled: "abandoned hook",
+};
 
 /** The effect's definition, or a refusal where this configuration lacks it. */
 export function requireEffect({ effect, obligation, refuse }: ObligationFacts): EffectDefinition {

@@ -1,5 +1,5 @@
 import { furthest } from "../domain/obligation.ts";
-import type { ObligationFacts, ObligationVerb, Step } from "./act-on-obligation.ts";
+import { type ObligationFacts, type ObligationVerb, renewed, type Step } from "./act-on-obligation.ts";
 
 /** Gives an obligation up. A call that is running is not stopped; what it learns stays on its attempt. */
 export function cancel(reason: string): ObligationVerb {
@@ -7,7 +7,7 @@ export function cancel(reason: string): ObligationVerb {
   return { action: "cancel", decide: (facts) => decide(facts, reason) };
 }
 
-function decide({ obligation, running, refuse }: ObligationFacts, reason: string): Step {
+function decide({ obligation, now, effect, running, refuse }: ObligationFacts, reason: string): Step {
   const { state, reached } = obligation;
   if (state === "cancelled") return { to: null, says: "It is cancelled already" };
   if (state === "done" || state === "withdrawn") throw refuse(`it is ${state}, so nothing more is owed`);
@@ -17,7 +17,9 @@ function decide({ obligation, running, refuse }: ObligationFacts, reason: string
       ...obligation,
       state: "cancelled",
       reached: state === "sending" ? furthest(reached, "maybe") : reached,
-      dueAt: null,
+      // From here on tries count runs of the hook; where the effect is not registered there is none to run.
+      ...renewed,
+      dueAt: effect?.abandoned === undefined ? null : now,
       reason: `cancelled by an operator: ${reason}`,
     },
     says: `It is cancelled: nothing more is sent${consequence(reached, running)}`,

@@ -12,6 +12,7 @@ function next(was: Partial<Obligation>, over: Partial<Outlook> = {}): readonly [
     reached: "no",
     keySince: null,
     dueAt: null,
+    tries: 0,
     effect: "ship/v1",
     ...was,
   } as Obligation;
@@ -22,6 +23,7 @@ function next(was: Partial<Obligation>, over: Partial<Outlook> = {}): readonly [
     canLookUp: false,
     lease: null,
     paused: false,
+    waitsBehind: null,
     ...over,
   });
   return [text, at, needsOperator];

@@ -1,5 +1,5 @@
 import type { Instant } from "../domain/instant.ts";
-import type { Obligation } from "../domain/obligation.ts";
+import { isAbandoned, type Obligation, type ObligationState, runsHook } from "../domain/obligation.ts";
 import { behindReason, isFinal, unmappedReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { KeyStanding } from "./key-standing.ts";
@@ -22,17 +22,23 @@ export interface Outlook {
   readonly lease: { readonly live: boolean } | null;
   /** Whether its destination is paused. */
   readonly paused: boolean;
+  /** The one that it waits behind, being later of its order key. */
+  readonly waitsBehind: { readonly operationKey: string; readonly state: ObligationState } | null;
 }
 
 /** Says what happens next to an obligation, and when. */
 export function nextOfObligation(outlook: Outlook): NextStep {
-  const { obligation, lease, paused } = outlook;
+  const { obligation, lease, paused, waitsBehind } = outlook;
   const { state, dueAt } = obligation;
-  if (state === "done" || state === "withdrawn" || state === "cancelled") return byItself("nothing more is owed", null);
+  if (state === "done" || (isAbandoned(state) && dueAt === null && lease === null)) return closed(obligation);
   if (lease !== null) {
     return byItself(lease.live ? underWay(obligation) : "a worker takes note that the one before was lost", null);
   }
-  if (paused && state !== "settling" && dueAt !== null) {
+  if (waitsBehind !== null) {
+    const text = `it waits behind "${waitsBehind.operationKey}" of its order key, which is ${waitsBehind.state}`;
+    return byItself(text, null);
+  }
+  if (paused && !runsHook(state) && dueAt !== null) {
     return byOperator("its destination is paused: put the credentials right, then resume it");
   }
   return dueAt === null ? byOperator(choices(outlook)) : byItself(whenDue(outlook), dueAt);
@@ -58,7 +64,14 @@ export function nextOfReceipt({ outcome, reason, dueAt, deadlineAt }: Receipt, n
   return { text: late ? `${text}; its deadline has passed` : text, at: dueAt, needsOperator: late };
 }
 
+/** Closed for good, unless its hook was given up. */
+function closed({ state, tries }: Obligation): NextStep {
+  if (state === "done" || tries === 0) return byItself("nothing more is owed", null);
+  return byOperator("mend its abandoned hook and retry it");
+}
+
 function underWay({ state }: Obligation): string {
+  if (isAbandoned(state)) return "its abandoned hook is running";
   if (state === "settling") return "its settled hook is running";
   return state === "uncertain" ? "its lookup is running" : "its call is running";
 }
@@ -67,6 +80,7 @@ function whenDue({ obligation, key }: Outlook): string {
   const { state, reached, keySince } = obligation;
   if (key.kind === "unknown") return `a worker that registers ${obligation.effect} takes it`;
   if (state === "settling") return "its settled hook runs, from the stored answer";
+  if (isAbandoned(state)) return "its abandoned hook runs; nothing is sent";
   if (state === "uncertain") return "the provider is asked whether it took effect";
   if (keySince === null || reached === "no") return "it is sent";
   if (key.kind === "good") return "it is sent again: the same request under the same key";
@@ -74,7 +88,11 @@ function whenDue({ obligation, key }: Outlook): string {
 }
 
 function choices({ obligation, key, canLookUp }: Outlook): string {
-  const { state, reached, keySince } = obligation;
+  const { state, reached, keySince, cancelRequested } = obligation;
+  if (cancelRequested && state !== "settling") {
+    const ask = canLookUp ? "look it up, or " : "";
+    return `${ask}mark it done if it took effect, or cancel it if it did not: the application asked for it back`;
+  }
   if (state === "settling") return "retry its settled hook, or mark it done with an answer that fits";
   if (state === "stuck" && (reached === "no" || keySince === null || key.kind === "good")) {
     return "mend the cause and retry it, or cancel it";

@@ -60,12 +60,12 @@ export async function obligationReport(
   if (detail === undefined) {
     throw notFound(obligationName(tenant, operationKey), "no operation has this key; list the obligations");
   }
-  const { obligation, lease } = detail;
+  const { obligation, lease, waitsBehind } = detail;
   const pausedDestinations = await reader.pausedDestinations();
   const key = keyStanding(obligation, runtime, presentStamp(runtime));
   const canLookUp = runtime.effects.get(obligation.effect)?.lookup !== undefined;
   const paused = pausedDestinations.some(({ destination }) => destination === obligation.destination);
-  return { ...detail, key, next: nextOfObligation({ obligation, key, canLookUp, lease, paused }) };
+  return { ...detail, key, next: nextOfObligation({ obligation, key, canLookUp, lease, paused, waitsBehind }) };
 }
 
 export async function receiptReport({ store, clock }: Runtime, receiptId: number): Promise<ReceiptReport> {

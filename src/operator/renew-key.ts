@@ -4,6 +4,7 @@ import {
   type ObligationFacts,
   type ObligationVerb,
   refuseClosed,
+  refuseHeldUp,
   refuseRunning,
   renewed,
   requireEffect,
@@ -29,6 +30,7 @@ function decide(facts: ObligationFacts, confirm: boolean): Step {
     throw refuse("it took effect already; retry settles it from the stored answer");
   }
   requireEffect(facts);
+  refuseHeldUp(facts);
   if (obligation.state === "owed" && obligation.generation > 1 && obligation.keySince === null && isDue(facts)) {
     return { to: null, says: `Its key was renewed already (generation ${obligation.generation}) and is not used yet` };
   }

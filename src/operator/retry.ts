@@ -1,9 +1,10 @@
-import type { Progress } from "../domain/obligation.ts";
+import { isAbandoned, type Progress } from "../domain/obligation.ts";
 import {
   isDue,
   type ObligationFacts,
   type ObligationVerb,
   refuseClosed,
+  refuseHeldUp,
   refuseRunning,
   renewed,
   type Step,
@@ -14,6 +15,7 @@ export const retry: ObligationVerb = { action: "retry", decide };
 
 function decide(facts: ObligationFacts): Step {
   const { obligation, now } = facts;
+  if (isAbandoned(obligation.state) && obligation.tries > 0) return runAbandoned(facts);
   refuseClosed(facts);
   refuseRunning(facts);
   if (obligation.state === "settling") {
@@ -24,7 +26,16 @@ function decide(facts: ObligationFacts): Step {
   if (obligation.state === "owed" && isDue(facts)) {
     return { to: null, says: "It is due already: a worker takes it next" };
   }
+  refuseHeldUp(facts);
   return resend(facts);
+}
+
+/** Runs a hook again that has failed; what was given up stays so. */
+function runAbandoned(facts: ObligationFacts): Step {
+  refuseRunning(facts);
+  if (isDue(facts)) return { to: null, says: "It is due already: the abandoned hook runs next" };
+  const to: Progress = { ...facts.obligation, tries: 1, dueAt: facts.now };
+  return { to, says: "The abandoned hook runs again now; nothing is sent" };
 }
 
 /**

@@ -14,5 +14,7 @@ export async function carryOut(attempting: Attempting): Promise<Ended> {
   }
   if (kind === "lookup") return lookUp(attempting);
   const situation = situationOf({ claim, definition, obligation }, { stamp: claim.claimedAt }, runtime);
-  return beforeSend(situation) ? { learned: { kind: "halted" }, end: releasedEnd } : send(attempting);
+  return obligation.cancelRequested || beforeSend(situation)
+    ? { learned: { kind: "halted" }, end: releasedEnd }
+    : send(attempting);
 }

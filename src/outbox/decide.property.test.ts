@@ -13,6 +13,7 @@ describe("whatever happens, in whatever order", () => {
     key: fc.constantFrom({ lifetimeMs: 10 * 60_000, marginMs: 45_000 }, null),
     lookup: fc.constantFrom({ settleDelayMs: 10_000 }, null),
     hook: fc.boolean(),
+    abandoned: fc.boolean(),
     attemptsMax: fc.integer({ min: 1, max: 4 }),
   });
   const limits = { ...defaults, lookupsMax: 4, crashesMax: 3, hookTriesMax: 3 };

@@ -8,6 +8,7 @@
  *   absent                        owed at once: same key while good, else the next generation
  *   permanent, key reused         stuck
  *   a budget is spent             stuck; where a lookup can still tell, uncertain first
+ *   any, asked back meanwhile     withdrawn            uncertain               uncertain
  *
  * Invariants, held by property tests: `reached` never falls back. Nothing that may exist is sent again
  * without a good key, an "absent", or an operator. Every step that is not final has a due time, a lease,
@@ -15,7 +16,7 @@
  *
  * A key whose `keySince` is `null` has not been used; that is what an "absent" gives back by starting a
  * new generation, also where the provider has no contract and the generation only counts such words.
- * While an obligation settles, `tries` counts runs of its hook.
+ * While an obligation settles, or is given up, `tries` counts runs of its hook.
  */
 import { nextDueMs } from "../domain/backoff.ts";
 import { elapsedAtLeastMs, type Instant, type Stamp } from "../domain/instant.ts";
@@ -24,12 +25,15 @@ import type { Limits } from "../domain/limits.ts";
 import {
   furthest,
   type AttemptKind,
+  isAbandoned,
   type Obligation,
   type ObligationState,
   type Progress,
   type Reached,
+  runsHook,
 } from "../domain/obligation.ts";
 import type { Random } from "../domain/random.ts";
+import { withdrawn } from "../domain/withdraw.ts";
 import type { EffectPolicy } from "./effect-policy.ts";
 
 /** What a decision stands on, besides what was learned. */
@@ -84,11 +88,28 @@ export interface Step {
 
 /** Decides what follows from what an attempt learned. */
 export function decide(situation: Situation, learned: Learned): Step {
+  const next = follow(situation, learned);
+  return situation.obligation.cancelRequested ? heeded(situation, learned, next) : next;
+}
+
+/** No new attempt begins once the application has asked for the operation back. */
+function heeded(situation: Situation, { kind }: Learned, next: Step): Step {
+  const { to, pause } = next;
+  if (to.state !== "owed" && to.state !== "stuck") return next;
+  if (to.reached === "no" || to.keySince === null || kind === "absent") {
+    const dueAt = situation.policy.abandoned ? situation.stamp.wallMs : null;
+    return { to: withdrawn(to, dueAt), keepLease: false, ...(pause !== undefined && { pause }) };
+  }
+  return to.state === "stuck" ? next : uncertain(situation, to, to.reason ?? "it was asked back while it was sent");
+}
+
+function follow(situation: Situation, learned: Learned): Step {
+  const { obligation, stamp } = situation;
   switch (learned.kind) {
     case "released":
-      return step(situation.obligation, { state: restingState[learned.attempt], dueAt: situation.stamp.wallMs });
+      return step(obligation, { state: restingState(obligation, learned.attempt), dueAt: stamp.wallMs });
     case "halted":
-      return beforeSend(situation) ?? decide(situation, { kind: "released", attempt: "send" });
+      return beforeSend(situation) ?? follow(situation, { kind: "released", attempt: "send" });
     case "sent":
       return afterSend(situation, learned);
     case "exists":
@@ -98,7 +119,7 @@ export function decide(situation: Situation, learned: Learned): Step {
     case "lookup_unknown":
       return lookAgain(situation, learned.reason, learned.retryAfterMs);
     case "hooked":
-      return step(situation.obligation, { state: "done", reason: null });
+      return afterHook(obligation);
     case "hook_failed":
       return afterHookFailure(situation, learned.reason);
     case "crashed":
@@ -108,7 +129,11 @@ export function decide(situation: Situation, learned: Learned): Step {
   }
 }
 
-const restingState = { send: "owed", lookup: "uncertain", settle: "settling" } as const;
+function restingState({ state }: Obligation, attempt: AttemptKind): ObligationState {
+  if (attempt === "send") return "owed";
+  if (attempt === "lookup") return "uncertain";
+  return attempt === "settle" ? "settling" : state;
+}
 
 const keyOver = "it may have taken effect, and its key is no longer good";
 
@@ -221,16 +246,24 @@ function afterSuccess(situation: Situation, { by, unfit }: Extract<Learned, { ki
   return { ...to, keepLease: holder };
 }
 
+function afterHook(obligation: Obligation): Step {
+  const { state } = obligation;
+  if (isAbandoned(state)) return step({ ...obligation, tries: 0 }, { state });
+  return step(obligation, { state: "done", reason: null });
+}
+
+/** Why it was given up stays with an obligation; how its hook failed is told by the attempt. */
 function afterHookFailure(situation: Situation, reason: string): Step {
   const { obligation, limits } = situation;
+  const { state } = obligation;
   const next = { ...obligation, tries: obligation.tries + 1 };
   const dueAt = next.tries >= limits.hookTriesMax ? null : nextDue(situation, next.tries);
-  return step(next, { state: "settling", dueAt, reason });
+  return isAbandoned(state) ? step(next, { state, dueAt }) : step(next, { state: "settling", dueAt, reason });
 }
 
 function afterCrash(situation: Situation): Step {
   const { obligation, limits, stamp, claimedAt } = situation;
-  if (obligation.state === "settling") return afterHookFailure(situation, "its worker was lost while the hook ran");
+  if (runsHook(obligation.state)) return afterHookFailure(situation, "its worker was lost while the hook ran");
   const crashes = obligation.crashes + 1;
   const sent: Partial<Progress> =
     obligation.state === "uncertain"

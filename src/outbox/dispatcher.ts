@@ -11,7 +11,7 @@
  */
 import type { EffectDefinition } from "../domain/effect.ts";
 import { hasCode, storeTroubles } from "../domain/errors.ts";
-import type { Obligation, StoredAnswer } from "../domain/obligation.ts";
+import { isAbandoned, isHook, type Obligation, type StoredAnswer } from "../domain/obligation.ts";
 import type { Claim, Lane, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
@@ -165,7 +165,7 @@ export class Dispatcher {
     const running: Running = { claim, definition, lease, runtime: this.#runtime, call: this.#options.call };
     const { id: obligationId, effect } = claim.obligation;
     emit({ kind: "attempt.started", obligationId, effect, attempt: claim.kind, fence: claim.fence });
-    if (claim.kind === "settle") void this.#hook(running, claim.obligation, claim.answer);
+    if (isHook(claim.kind)) void this.#hook(running, claim.obligation, claim.answer);
     else void this.#carryOut(running).then((ended) => this.#finish(running, claim.obligation, ended));
   }
 
@@ -207,7 +207,7 @@ export class Dispatcher {
     // After any other trouble the obligation is left to its lease: the next holder runs the hook again.
     if (run.kind !== "trouble") {
       const settling = { claim, definition, obligation, ended: hookDone };
-      const to = { ...obligation, state: "done" as const };
+      const to = { ...obligation, state: isAbandoned(obligation.state) ? obligation.state : ("done" as const) };
       tell(this.#runtime.emit, settling, {
         step: { to, keepLease: false },
         moved: run.kind === "done",
@@ -238,7 +238,7 @@ function isEmptied(lane: Lane, asked: readonly SharedLane[], claims: readonly Cl
 
 /** The lane that a claim came from, whose slot it holds to its end. */
 function laneOf({ obligation: { effect, destination }, kind }: Claim): Lane {
-  return { effect, destination, calls: kind !== "settle" };
+  return { effect, destination, calls: !isHook(kind) };
 }
 
 function isSame(left: Lane, right: Lane): boolean {
@@ -250,7 +250,7 @@ function ending(batch: readonly Finished[], settled: readonly Settled[]): readon
   const ended = batch.filter((_, index) => !(settled[index]?.moved && settled[index].step.keepLease));
   const byLane = Map.groupBy(ended, ({ claim: { obligation, kind } }) => {
     const { effect, destination } = obligation;
-    return `${effect} ${destination} ${kind === "settle" ? "hooks" : "calls"}`;
+    return `${effect} ${destination} ${isHook(kind) ? "hooks" : "calls"}`;
   });
   return [...byLane.values()].map((group) => ({ ...laneOf((group[0] as Finished).claim), limit: group.length }));
 }

@@ -12,6 +12,8 @@ export interface EffectPolicy {
   readonly lookup: { readonly settleDelayMs: number } | null;
   /** Whether a `settled` hook has to run. */
   readonly hook: boolean;
+  /** Whether an `abandoned` hook has to run. */
+  readonly abandoned: boolean;
   readonly attemptsMax: number;
 }
 
@@ -37,6 +39,7 @@ function readPolicy(definition: EffectDefinition, limits: Limits): EffectPolicy 
       ? { settleDelayMs: lookup.settleDelay ? durationMs(lookup.settleDelay) : limits.settleDelayMs }
       : null,
     hook: definition.settled !== undefined,
+    abandoned: definition.abandoned !== undefined,
     attemptsMax: definition.attemptsMax ?? limits.attemptsMax,
   };
 }
@@ -54,5 +57,6 @@ export const unknownPolicy: EffectPolicy = {
   key: { lifetimeMs: Number.POSITIVE_INFINITY, marginMs: 0 },
   lookup: { settleDelayMs: 0 },
   hook: true,
+  abandoned: true,
   attemptsMax: Number.POSITIVE_INFINITY,
 };

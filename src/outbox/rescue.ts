@@ -2,7 +2,7 @@
  * Takes up obligations whose lease ran out. Their attempt started and nobody wrote its end, so its
  * outcome is unknown, unless the lost worker's answer came in after all.
  */
-import type { Obligation, StoredAnswer } from "../domain/obligation.ts";
+import { type Obligation, runsHook, type StoredAnswer } from "../domain/obligation.ts";
 import type { ExpiredLease, Move, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
@@ -29,7 +29,7 @@ export async function rescue(runtime: Runtime): Promise<boolean> {
 }
 
 function usesEvidence({ id, state }: Obligation, evidence: ReadonlyMap<number, StoredAnswer>): boolean {
-  return state !== "settling" && evidence.has(id);
+  return !runsHook(state) && evidence.has(id);
 }
 
 function moveOf(
@@ -41,7 +41,7 @@ function moveOf(
   const definition = effects.get(obligation.effect);
   const policy = definition ? policyOf(definition, limits) : unknownPolicy;
   const learned: Learned =
-    late === undefined || obligation.state === "settling"
+    late === undefined || runsHook(obligation.state)
       ? { kind: "crashed" }
       : { kind: "exists", by: "evidence", unfit: definition ? unfitness(definition, late) : null };
   const situation = { obligation, policy, limits, random, claimedAt, stamp: tx.stamp, holder: false };

@@ -1,12 +1,14 @@
 /**
- * Runs a `settled` hook, after the verdict and the answer are committed.
+ * Runs a `settled` hook, after the verdict and the answer are committed, or its twin `abandoned`, after it
+ * is committed that the operation was given up.
  *
- * Its work, what it owes, and the move to done commit together under the fence, so that it takes effect
- * once however often it is started. It reads the stored answer only and can never cause a send.
+ * Its work, what it owes, and the move to its end commit together under the fence, so that it takes effect
+ * once however often it is started. It reads what is stored only and can never cause a send.
  */
+import type { Abandoned, Result } from "../domain/effect.ts";
 import { errorSummary } from "../domain/error-summary.ts";
 import { doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
-import type { Obligation, StoredAnswer } from "../domain/obligation.ts";
+import { isAbandoned, type Obligation, type StoredAnswer } from "../domain/obligation.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
 import { type Attempting, type Ended, operationOfClaim } from "./attempt.ts";
@@ -34,10 +36,12 @@ export async function runHook(
   obligation: Obligation,
   answer: StoredAnswer | null,
 ): Promise<HookRun> {
-  const read = readAnswer(attempting.definition, answer);
-  if (!read.fits) return { kind: "failed", ended: unfit(read.problem) };
+  const abandoned = isAbandoned(obligation.state);
+  const read = abandoned ? undefined : readAnswer(attempting.definition, answer);
+  if (read?.fits === false) return { kind: "failed", ended: unfit(read.problem) };
+  const failed = (summary: string): Ended => failedHook(abandoned ? "abandoned" : "settled", summary);
   try {
-    return await commitHook(attempting, obligation, read.result);
+    return await commitHook(attempting, obligation, read?.result);
   } catch (error) {
     // Full or damaged may be this hook's own table: it spends a try, and a store that is ill keeps that from being written.
     if (hasCode(error, ...doubtfulTroubles)) return { kind: "failed", ended: failed(errorSummary(error)) };
@@ -49,7 +53,7 @@ export async function runHook(
 function commitHook(
   { claim, definition, runtime }: Pick<Attempting, "claim" | "definition" | "runtime">,
   obligation: Obligation,
-  result: (ReturnType<typeof readAnswer> & { readonly fits: true })["result"],
+  result: Result<unknown> | undefined,
 ): Promise<HookRun> {
   const { tenant, connection, account, receiptId } = obligation;
   const scope = { tenant, connection, account, receiptId };
@@ -59,15 +63,22 @@ function commitHook(
     if (!ours) return { kind: "refused" };
     await runUnit(tx, { scope, runtime, signals }, async (work) => {
       const operation = operationOfClaim(claim, definition);
-      await definition.settled?.({ tx: work.tx, owe: work.owe, arrived: work.arrived, operation, result });
+      const { tx: userTx, owe, withdraw, arrived } = work;
+      const context = { tx: userTx, owe, withdraw, arrived, operation };
+      if (result !== undefined) await definition.settled?.({ ...context, result });
+      else await definition.abandoned?.({ ...context, abandoned: abandonedOf(obligation) });
     });
     await settle(tx, [{ claim, definition, obligation, ended: hookDone }], runtime);
     return { kind: "done" };
   });
 }
 
-function failed(reason: string): Ended {
-  return hookEnd({ kind: "hook_failed", reason: `the settled hook failed with ${reason}` }, reason);
+function abandonedOf({ state, reached, reason }: Obligation): Abandoned {
+  return { by: state === "cancelled" ? "cancelled" : "withdrawn", reached, reason };
+}
+
+function failedHook(hook: "settled" | "abandoned", summary: string): Ended {
+  return hookEnd({ kind: "hook_failed", reason: `the ${hook} hook failed with ${summary}` }, summary);
 }
 
 function unfit(problem: string): Ended {

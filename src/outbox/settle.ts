@@ -6,7 +6,7 @@
  * learned. A stale fence changes no obligation; what was learned stays on its attempt.
  */
 import type { EffectDefinition } from "../domain/effect.ts";
-import type { AttemptEnd, Obligation, StoredAnswer } from "../domain/obligation.ts";
+import { type AttemptEnd, isHook, type Obligation, runsHook, type StoredAnswer } from "../domain/obligation.ts";
 import type { Claim, Move, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { Ended } from "./attempt.ts";
@@ -38,7 +38,12 @@ export interface Settled {
 export async function settle(tx: StoreTx, batch: readonly Settling[], runtime: Runtime): Promise<readonly Settled[]> {
   const open = batch.filter(({ ended }) => asksForEvidence(ended.learned)).map(({ obligation }) => obligation.id);
   const evidence = open.length > 0 ? await tx.evidence(open) : new Map<number, StoredAnswer>();
-  const planned = batch.map((settling) => plan(settling, evidence.get(settling.obligation.id), { tx, runtime }));
+  // What is asked back right after this is met by the next claim.
+  const askedBack = open.length > 0 ? await tx.cancelRequested(open) : new Set<number>();
+  const planned = batch.map((settling) => {
+    const { id } = settling.obligation;
+    return plan(heeding(settling, askedBack), evidence.get(id), { tx, runtime });
+  });
   const moved = await tx.move(planned.map(({ move }) => move));
   for (const [index, { step }] of planned.entries()) {
     if (step.pause !== undefined && moved[index]) {
@@ -51,6 +56,13 @@ export async function settle(tx: StoreTx, batch: readonly Settling[], runtime: R
     answer,
     moved: moved[index] ?? false,
   }));
+}
+
+function heeding(settling: Settling, askedBack: ReadonlySet<number>): Settling {
+  const { obligation } = settling;
+  return askedBack.has(obligation.id)
+    ? { ...settling, obligation: { ...obligation, cancelRequested: true } }
+    : settling;
 }
 
 function asksForEvidence({ kind }: Learned): boolean {
@@ -67,7 +79,7 @@ function plan(
   { tx, runtime }: { readonly tx: StoreTx; readonly runtime: Runtime },
 ): Planned {
   const { claim, definition, obligation, ended } = settling;
-  const byEvidence = late !== undefined && obligation.state !== "settling" && asksForEvidence(ended.learned);
+  const byEvidence = late !== undefined && !runsHook(obligation.state) && asksForEvidence(ended.learned);
   const learned: Learned = byEvidence
     ? { kind: "exists", by: "evidence", unfit: unfitness(definition, late) }
     : ended.learned;
@@ -87,7 +99,7 @@ function plan(
 /** A hook under the lease of a send or a lookup has no attempt of its own: that one has ended. */
 function attemptEnd({ claim, ended }: Settling): AttemptEnd | null {
   const ofHook = ended.learned.kind === "hooked" || ended.learned.kind === "hook_failed";
-  return ofHook && claim.kind !== "settle" ? null : ended.end;
+  return ofHook && !isHook(claim.kind) ? null : ended.end;
 }
 
 /** What a decision of the lease's holder stands on. */

@@ -1,3 +1,4 @@
+import { isHook } from "../domain/obligation.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import type { Settled, Settling } from "./settle.ts";
 
@@ -16,7 +17,7 @@ export function tell(
   emit({
     kind: "attempt.ended",
     ...name,
-    attempt: hook ? "settle" : claim.kind,
+    attempt: hook && !isHook(claim.kind) ? "settle" : claim.kind,
     verdict,
     state: step.to.state,
     status,

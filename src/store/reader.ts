@@ -57,6 +57,8 @@ export interface ObligationDetail {
   readonly attempts: readonly Attempt[];
   readonly answer: StoredAnswer | null;
   readonly lease: { readonly worker: string; readonly live: boolean } | null;
+  /** The first of its order key, where that is another one and this one has no due time for that reason. */
+  readonly waitsBehind: Pick<Obligation, "operationKey" | "state"> | null;
   readonly audit: readonly RecordedAudit[];
 }
 

@@ -1,13 +1,14 @@
 /** Rows as the statements of every engine select them, and what they become. */
 import type { Stamp } from "../domain/instant.ts";
-import type {
-  Attempt,
-  AttemptKind,
-  AttemptVerdict,
-  FrozenRequest,
-  Obligation,
-  ObligationState,
-  Reached,
+import {
+  type Attempt,
+  type AttemptKind,
+  type AttemptVerdict,
+  closedStates,
+  type FrozenRequest,
+  type Obligation,
+  type ObligationState,
+  type Reached,
 } from "../domain/obligation.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
@@ -92,6 +93,9 @@ export interface ObligationRow {
   readonly key_since_monotonic: number | null;
   readonly key_since_boot: string | null;
   readonly reason: string | null;
+  readonly order_key: string | null;
+  readonly not_before: number | null;
+  readonly cancel_requested: number | boolean;
 }
 
 export function toObligation(row: ObligationRow): Obligation {
@@ -104,6 +108,10 @@ export function toObligation(row: ObligationRow): Obligation {
     connection: row.connection,
     account: row.account,
     receiptId: row.receipt_id,
+    orderKey: row.order_key,
+    notBefore: row.not_before,
+    // Of what is closed it says nothing more, and not every engine keeps it.
+    cancelRequested: Boolean(row.cancel_requested) && !(closedStates as readonly string[]).includes(row.state),
     state: row.state,
     reached: row.reached,
     fence: row.fence,

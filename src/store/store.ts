@@ -20,15 +20,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { Finding } from "../domain/finding.ts";
 import type { Instant, Stamp } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
-import type {
-  AttemptEnd,
-  AttemptKind,
-  FrozenRequest,
-  Obligation,
-  Progress,
-  StoredAnswer,
-} from "../domain/obligation.ts";
 import type { SqlResult, SqlValue } from "../domain/sql.ts";
+import type { ObligationWrites } from "./obligation-writes.ts";
 import type { StoreReader } from "./reader.ts";
 import type { ReceiptWrites } from "./receipt-writes.ts";
 import type { AuditEntry, RefusalFacts } from "./records.ts";
@@ -136,108 +129,6 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, U
   boundLocks(lockMs: number): void;
 }
 
-/** An obligation about to be owed. */
-export interface ObligationDraft {
-  readonly tenant: string;
-  readonly operationKey: string;
-  readonly effect: string;
-  readonly destination: string;
-  readonly connection: string;
-  readonly account: string;
-  readonly receiptId: number | null;
-  /** The input as JSON text, and the digest that decides whether the same key owes the same thing. */
-  readonly input: string;
-  readonly inputDigest: string;
-  readonly request: FrozenRequest;
-  readonly requestDigest: string;
-}
-
-export type OwedObligation =
-  | { readonly kind: "created"; readonly id: number }
-  | { readonly kind: "same"; readonly id: number }
-  /** The key is taken by other input, or by another effect. */
-  | { readonly kind: "conflict"; readonly id: number };
-
-/** Obligations of one effect to one destination; claims are made per lane so that none delays another. */
-export interface Lane {
-  readonly effect: string;
-  readonly destination: string;
-  /** Whether its claims call the destination. Those whose hook is to run do not: they are a lane of their own. */
-  readonly calls: boolean;
-}
-
-/** An obligation under lease, with all that its next step needs. */
-export interface Claim {
-  readonly obligation: Obligation;
-  readonly kind: AttemptKind;
-  readonly fence: number;
-  readonly input: string;
-  readonly request: FrozenRequest;
-  readonly requestDigest: string;
-  /** The stored answer, where a settle hook is to run or an earlier attempt learned it. */
-  readonly answer: StoredAnswer | null;
-  /** An earlier attempt ended `done` after its lease was lost: late evidence. */
-  readonly evidence: boolean;
-  /** The stamp of the claiming transaction. */
-  readonly claimedAt: Stamp;
-}
-
-/** A lease that ran out: its holder died, was cut off, or will find its fence refused. */
-export interface ExpiredLease {
-  readonly obligation: Obligation;
-  readonly kind: AttemptKind;
-  /** The stamp of the claiming transaction: the earliest instant at which the attempt can have reached the provider. */
-  readonly claimedAt: Stamp;
-}
-
-/** One step of an obligation, written as a whole. */
-export interface Move {
-  readonly obligationId: number;
-  /** The fence this move holds or saw; another one changes nothing. */
-  readonly fence: number;
-  readonly to: Progress;
-  /**
-   * How the attempt of this fence ended, by its holder, or as presumed by who found its lease ended.
-   * Kept on an attempt without an end even when the fence is stale; the holder's word (no
-   * `raiseFence`) also replaces a presumed `crashed`, so that a late answer is never lost.
-   */
-  readonly attempt: AttemptEnd | null;
-  /** Keep the lease for a next step under the same fence, such as the hook after the answer. */
-  readonly keepLease: boolean;
-  /** Set by anyone who does not hold the lease. */
-  readonly raiseFence: boolean;
-  /** An answer to store besides the attempt's own: what a lookup found or an operator gave. */
-  readonly answer?: StoredAnswer | null;
-}
-
-export interface ObligationWrites {
-  /** Owes a handler's obligations in one call; keys of one call may repeat. */
-  owe(drafts: readonly ObligationDraft[]): Promise<readonly OwedObligation[]>;
-  /** Lanes with something due; those that call a paused destination are left out. */
-  dueLanes(): Promise<readonly Lane[]>;
-  /** Claims what is due in these lanes, oldest first: raises the fence, takes the lease, writes the attempt. */
-  claim(options: {
-    readonly lanes: readonly (Lane & { readonly limit: number })[];
-    readonly worker: string;
-    readonly leaseMs: number;
-  }): Promise<readonly Claim[]>;
-  /** Renews leases; false where the fence is stale or the lease has ended. */
-  renew(
-    held: readonly { readonly obligationId: number; readonly fence: number }[],
-    leaseMs: number,
-  ): Promise<readonly boolean[]>;
-  /** Moves obligations; false where the fence was stale, which changes no obligation. */
-  move(moves: readonly Move[]): Promise<readonly boolean[]>;
-  /** Obligations whose lease has ended, locked in this transaction. */
-  expiredLeases(limit: number): Promise<readonly ExpiredLease[]>;
-  /** Which of these have an attempt that ended `done`: late evidence that a decision must read first. */
-  evidence(obligationIds: readonly number[]): Promise<ReadonlyMap<number, StoredAnswer>>;
-  /** One obligation, locked in this transaction, by its operation key. */
-  lockObligation(tenant: string, operationKey: string): Promise<Obligation | undefined>;
-  /** Pauses or resumes a destination; calls to a paused one are never claimed, hooks of it are. */
-  pauseDestination(destination: string, reason: string | null): Promise<void>;
-}
-
 export interface SnapshotDraft {
   readonly connection: string;
   readonly account: string;
@@ -271,5 +162,17 @@ export {
   type UpkeepWrites,
   type WorkerSign,
 } from "./upkeep.ts";
+export { neverOwed } from "./obligation-writes.ts";
+export type {
+  Claim,
+  ExpiredLease,
+  FreedOrders,
+  Lane,
+  Move,
+  ObligationDraft,
+  ObligationWrites,
+  OwedObligation,
+  Tombstone,
+} from "./obligation-writes.ts";
 export type { AuditEntry, RefusalFacts };
 export type * from "./receipt-writes.ts";

@@ -59,8 +59,7 @@ export interface UpkeepWrites {
    * Brings due times and deadlines that are further away than their bound back to it; gives how many.
    *
    * Only a wall clock that was ahead for a while can have written such a one: the row would wait for
-   * that far time, on nobody's list. A wish for a later time, should there ever be one, has to be kept
-   * apart from the due time.
+   * that far time, on nobody's list. A wish for a later time stands apart from the due time and is kept.
    */
   clampDue(bounds: DueBounds): Promise<number>;
 }

@@ -20,6 +20,14 @@ export interface Scope {
   readonly receiptId: number | null;
 }
 
+/** What is to be owed, its types gone. */
+export interface OwedInput {
+  readonly key: readonly string[];
+  readonly input: unknown;
+  readonly notBefore?: unknown;
+  readonly orderKey?: readonly string[];
+}
+
 /**
  * Builds the draft of an obligation, its request frozen.
  *
@@ -28,7 +36,7 @@ export interface Scope {
  */
 export function draftObligation(
   effect: Effect<never>,
-  owed: { readonly key: readonly string[]; readonly input: unknown },
+  owed: OwedInput,
   { scope, runtime }: { readonly scope: Scope; readonly runtime: Runtime },
 ): ObligationDraft {
   if (runtime.effects.get(effect.name) !== effect.definition) {
@@ -49,7 +57,14 @@ export function draftObligation(
     inputDigest: sha256(canonicalJson(input)),
     request,
     requestDigest: requestDigest(request, definition.idempotency),
+    orderKey: owed.orderKey === undefined ? null : joinKey([tenant, ...owed.orderKey]),
+    notBefore: owed.notBefore === undefined ? null : notBefore(effect, owed.notBefore),
   };
+}
+
+function notBefore(effect: Effect<never>, wished: unknown): number {
+  if (wished instanceof Date && !Number.isNaN(wished.getTime())) return wished.getTime();
+  throw new Misuse(`Cannot owe "${effect.name}": its notBefore is no valid Date`);
 }
 
 /** The operation that an effect's functions are given. */

@@ -14,15 +14,17 @@ import { CounterfoilError, hasCode } from "../domain/errors.ts";
 import type { WorkContext } from "../domain/handler.ts";
 import type { Json } from "../domain/json.ts";
 import { Misuse } from "../domain/misuse.ts";
-import { namePart } from "../domain/names.ts";
+import { joinKey, namePart } from "../domain/names.ts";
 import type { Resource, SnapshotInput, SnapshotResult } from "../domain/resource.ts";
 import { check } from "../domain/schema.ts";
 import { type InternalTx, runText, type SqlValue, type Tx } from "../domain/sql.ts";
+import type { Withdraw } from "../domain/withdraw.ts";
 import type { ObligationDraft, StoreTx } from "../store/store.ts";
-import { draftObligation, type Scope } from "./owe.ts";
+import { draftObligation, type OwedInput, type Scope } from "./owe.ts";
 import { revisionText } from "./revision.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Signals } from "./wake.ts";
+import { withdrawOperation } from "./withdraw.ts";
 
 /** What a unit works in and for. */
 export interface UnitOptions {
@@ -58,6 +60,8 @@ export class Unit implements WorkContext {
   readonly #storeTx: StoreTx;
   readonly #options: UnitOptions;
   readonly #drafts: ObligationDraft[] = [];
+  /** Obligations that were owed already, since something was taken back after them. */
+  #written = 0;
   #closed: string | undefined;
   /** Calls whose end nobody can have seen yet. */
   #inFlight = 0;
@@ -72,6 +76,13 @@ export class Unit implements WorkContext {
   }
 
   readonly owe: Owe = (effect, owed) => this.use(async () => this.#draft(effect as Effect<never>, owed));
+
+  readonly withdraw: Withdraw = (key) =>
+    this.use(async () => {
+      // What this body owes stands before what it takes back.
+      await this.#writeOwed();
+      return withdrawOperation(this.#storeTx, joinKey(key), this.#options);
+    });
 
   readonly snapshot = <State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> =>
     this.use(() => this.#snapshot(resource, input));
@@ -102,16 +113,22 @@ export class Unit implements WorkContext {
     // A helper that was left behind gets the turns it needs to come to its next call, which gives it away.
     for (let turn = 0; turn < leftoverTurns; turn += 1) await Promise.resolve();
     if (this.#usedLate) throw notAwaited();
-    if (this.#drafts.length === 0) return;
-    const owed = await this.#storeTx.owe(this.#drafts);
-    const taken = owed.findIndex(({ kind }) => kind === "conflict");
-    if (taken !== -1) throw operationConflict(this.#drafts[taken]);
+    await this.#writeOwed();
+  }
+
+  async #writeOwed(): Promise<void> {
+    const drafts = this.#drafts.splice(0);
+    if (drafts.length === 0) return;
+    this.#written += drafts.length;
+    const owed = await this.#storeTx.owe(drafts);
+    const taken = owed.findIndex(({ kind }) => kind === "conflict" || kind === "withdrawn");
+    if (taken !== -1) throw operationConflict(drafts[taken], owed[taken]?.kind === "withdrawn");
     if (owed.some(({ kind }) => kind === "created")) this.#options.signals.owed = true;
   }
 
-  #draft(effect: Effect<never>, owed: { readonly key: readonly string[]; readonly input: unknown }): void {
+  #draft(effect: Effect<never>, owed: OwedInput): void {
     const { scope, runtime } = this.#options;
-    if (this.#drafts.length >= runtime.limits.obligationsPerEvent) {
+    if (this.#written + this.#drafts.length >= runtime.limits.obligationsPerEvent) {
       throw new RangeError(
         `Cannot owe more: one transaction may owe ${runtime.limits.obligationsPerEvent} obligations; split the work`,
       );
@@ -202,7 +219,7 @@ const leftoverTurns = 4;
 function notAwaited(): CounterfoilError {
   return new CounterfoilError(
     "HANDLER_UNFINISHED",
-    "Cannot keep this work: a call of tx, owe, snapshot or arrived was not awaited; await each before returning",
+    "Cannot keep this work: a call of tx, owe, withdraw, snapshot or arrived was not awaited; await each before returning",
   );
 }
 
@@ -257,9 +274,10 @@ function fitting<State>(resource: Resource<State>, state: unknown): State {
   return checked.value;
 }
 
-function operationConflict(draft: ObligationDraft | undefined): CounterfoilError {
+function operationConflict(draft: ObligationDraft | undefined, isWithdrawn: boolean): CounterfoilError {
+  const why = isWithdrawn ? "the operation was withdrawn" : "the key is taken by other input";
   return new CounterfoilError(
     "OPERATION_CONFLICT",
-    `Cannot owe ${draft?.effect} under key "${draft?.operationKey}": the key is taken by other input; an intended replacement needs a new version in its key`,
+    `Cannot owe ${draft?.effect} under key "${draft?.operationKey}": ${why}; an intended replacement needs a new version in its key`,
   );
 }

@@ -1,7 +1,7 @@
 /**
  * What a worker does once in a lease's time: says that it is here, and which effects it takes, so that
- * work which nobody takes can be told from work that waits; and brings back due times which a wall clock
- * that was ahead for a while put out of everybody's reach.
+ * work which nobody takes can be told from work that waits; brings back due times which a wall clock
+ * that was ahead for a while put out of everybody's reach; and frees what waits behind nothing any more.
  */
 import { policyOf } from "../outbox/effect-policy.ts";
 import type { DueBounds } from "../store/store.ts";
@@ -14,10 +14,15 @@ const forgetMs = 86_400_000;
 /** The longest that a parked event's delay grows to, to which chance adds a quarter. */
 const parkedMaxMs = 3_600_000;
 
+/** Order keys that are looked at in one run. */
+const orderKeysMax = 500;
+
 export class Upkeep {
   readonly #runtime: Runtime;
   readonly #worker: string;
   #nextAtMs = Number.NEGATIVE_INFINITY;
+  /** The order key that the next walk goes on behind. */
+  #orders = "";
 
   constructor(runtime: Runtime, worker: string) {
     this.#runtime = runtime;
@@ -31,6 +36,7 @@ export class Upkeep {
     await transact(this.#runtime, async (tx) => {
       await tx.seeWorker({ name: this.#worker, effects: [...effects.keys()], forgetMs });
       await tx.clampDue(dueBounds(this.#runtime));
+      this.#orders = (await tx.freeOrders(this.#orders, orderKeysMax)).next ?? "";
     });
     this.#nextAtMs = clock.monotonicMs() + limits.leaseMs;
     return false;

@@ -12,6 +12,7 @@ export const keyed: EffectPolicy = {
   key: { lifetimeMs: day, marginMs: defaults.keyMarginMs },
   lookup: null,
   hook: false,
+  abandoned: false,
   attemptsMax: 30,
 };
 export const bare: EffectPolicy = { ...keyed, key: null };
@@ -26,6 +27,9 @@ export const fresh: Obligation = {
   connection: "stripe",
   account: "",
   receiptId: 1,
+  orderKey: null,
+  notBefore: null,
+  cancelRequested: false,
   fence: 1,
   createdAt: start.wallMs,
   updatedAt: start.wallMs,

@@ -57,6 +57,8 @@ export function obligationDraft(overrides: Partial<ObligationDraft> = {}): Oblig
       body: bytesOf('{"order":"order-1"}'),
     },
     requestDigest: "request-1",
+    orderKey: null,
+    notBefore: null,
     ...overrides,
   };
 }

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { exerciseAttempts } from "./attempts.conformance.ts";
 import type { MakeBundle } from "./bundle.conformance.ts";
 import { exerciseClaims } from "./claims.conformance.ts";
+import { exerciseEffectOrders } from "./effect-orders.conformance.ts";
 import { exerciseEvidence } from "./evidence.conformance.ts";
 import { exerciseFences } from "./fences.conformance.ts";
 import { exerciseInspecting } from "./inspect.conformance.ts";
@@ -19,6 +20,7 @@ import { exerciseReplays } from "./replays.conformance.ts";
 import { exerciseSnapshots } from "./snapshots.conformance.ts";
 import { exerciseTransactions } from "./transactions.conformance.ts";
 import { exerciseUpkeep } from "./upkeep.conformance.ts";
+import { exerciseWithdrawals } from "./withdrawals.conformance.ts";
 
 /** Holds an engine to the whole contract of `store.ts` and `reader.ts`, on a real database with two live handles. */
 export function exerciseStore(name: string, make: MakeBundle): void {
@@ -33,6 +35,8 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseOpenReceipts(make);
     exerciseOrders(make);
     exerciseObligations(make);
+    exerciseWithdrawals(make);
+    exerciseEffectOrders(make);
     exerciseClaims(make);
     exerciseFences(make);
     exerciseLeases(make);

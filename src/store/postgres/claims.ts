@@ -31,7 +31,9 @@ const claim = sql(
    claimed AS (
      UPDATE counterfoil.progress AS p SET fence = p.fence + 1, due_at = NULL, updated_at = $1,
        state = CASE p.state WHEN 'owed' THEN 'sending' ELSE p.state END,
-       lease_kind = CASE p.state WHEN 'uncertain' THEN 'lookup' WHEN 'settling' THEN 'settle' ELSE 'send' END,
+       lease_kind = CASE p.state
+         WHEN 'uncertain' THEN 'lookup' WHEN 'settling' THEN 'settle'
+         WHEN 'withdrawn' THEN 'abandon' WHEN 'cancelled' THEN 'abandon' ELSE 'send' END,
        lease_worker = $2, lease_from = $1, lease_until = $3
      FROM due WHERE p.obligation_id = due.obligation_id
      RETURNING p.*, due.ord, due.due_at AS was_due_at)
@@ -41,7 +43,7 @@ const claim = sql(
    FROM claimed AS p JOIN counterfoil.obligations AS o ON o.id = p.obligation_id
    JOIN counterfoil.requests AS q ON q.obligation_id = p.obligation_id
    LEFT JOIN LATERAL (
-     SELECT true AS found, e.* FROM (${lateEvidence("p.obligation_id")}) AS e WHERE p.lease_kind <> 'settle'
+     SELECT true AS found, e.* FROM (${lateEvidence("p.obligation_id")}) AS e WHERE p.lease_kind IN ('send', 'lookup')
    ) AS late ON p.fence > 1
    LEFT JOIN LATERAL (SELECT true AS found, e.* FROM (${decidingAnswer("p.obligation_id")}) AS e) AS told
      ON p.lease_kind = 'settle'

@@ -10,6 +10,8 @@ export type Run = <Row = unknown>(statement: Sql, values: readonly unknown[]) =>
 export interface Handle {
   readonly run: Run;
   readonly stamp: Stamp;
+  /** Where the tables are: a part of what advisory locks are named after, since those are the whole database's. */
+  readonly schema: string;
   readonly limits: StoreLimits;
   readonly cursors: LaneCursors;
   /** Tells other processes of work, once the transaction is committed. */

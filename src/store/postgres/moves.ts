@@ -8,8 +8,10 @@
  * evidence, or about an obligation that is done.
  */
 import type { Progress, StoredAnswer } from "../../domain/obligation.ts";
+import { holdsUp } from "../order-states.ts";
 import type { Move } from "../store.ts";
 import { givenFence } from "./answers.ts";
+import { freeNext, lockEffectOrders } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { relation } from "./relation.ts";
 import { rounds } from "./rounds.ts";
@@ -79,7 +81,7 @@ const move = sql(
   "obligation.move",
   `WITH given AS MATERIALIZED (SELECT * FROM ${moves.from}),
    held AS MATERIALIZED (
-     SELECT p.obligation_id AS id, p.generation, p.lease_worker, p.lease_kind, p.lease_from
+     SELECT p.obligation_id AS id, p.generation, p.lease_worker, p.lease_kind, p.lease_from, p.order_key
      FROM given AS g JOIN counterfoil.progress AS p ON p.obligation_id = g.id AND p.fence = g.fence
      ORDER BY p.obligation_id FOR UPDATE OF p),
    ended AS (
@@ -109,7 +111,7 @@ const move = sql(
    done AS (
      UPDATE counterfoil.obligations AS o SET ${assign((name) => `g.${name}`)}, updated_at = $1, fence = g.next_fence
      FROM given AS g JOIN held USING (id) WHERE o.id = g.id AND g.leaves)
-   SELECT id, lease_worker IS NOT NULL AS leased FROM held`,
+   SELECT id, lease_worker IS NOT NULL AS leased, order_key FROM held`,
 );
 
 // What the holder says of its own attempt replaces what others presumed when they found it dead. An
@@ -128,11 +130,11 @@ const moveLate = sql(
      UPDATE counterfoil.obligations AS o SET ${assign((name) => `CASE WHEN g.leaves THEN g.${name} END`)},
        updated_at = CASE WHEN g.leaves THEN $1::bigint END, fence = CASE WHEN g.leaves THEN g.next_fence END
      FROM given AS g WHERE o.id = g.id AND o.fence = g.fence
-     RETURNING o.id, o.effect, o.destination),
+     RETURNING o.id, o.effect, o.destination, o.order_key, o.not_before),
    reopened AS (
-     INSERT INTO counterfoil.progress (obligation_id, effect, destination, ${stepNames.join(", ")}, due_at, updated_at,
+     INSERT INTO counterfoil.progress (obligation_id, effect, destination, order_key, not_before, ${stepNames.join(", ")}, due_at, updated_at,
        fence)
-     SELECT g.id, m.effect, m.destination, ${stepNames.map((name) => `g.${name}`).join(", ")}, g.due_at, $1, g.next_fence
+     SELECT g.id, m.effect, m.destination, m.order_key, m.not_before, ${stepNames.map((name) => `g.${name}`).join(", ")}, g.due_at, $1, g.next_fence
      FROM given AS g JOIN moved AS m USING (id) WHERE NOT g.leaves),
    answered AS (${keepAnswers("moved")})
    SELECT id FROM moved`,
@@ -153,7 +155,9 @@ export async function moveObligations(handle: Handle, given: readonly Move[]): P
 async function moveRound(handle: Handle, round: readonly Move[]): Promise<ReadonlySet<number>> {
   const run = <Row>(statement: typeof move, part: readonly Move[]): Promise<readonly Row[]> =>
     handle.run<Row>(statement, [handle.stamp.wallMs, ...moves.values(part.map(toRow))]);
-  const held = new Map((await run<HeldRow>(move, round)).map(({ id, leased }) => [id, leased]));
+  const rows = await run<HeldRow>(move, round);
+  const held = new Map(rows.map(({ id, leased }) => [id, leased]));
+  await makeRoom(handle, round, rows);
   const late = round.filter(({ obligationId: id, attempt }) => !held.has(id) || (attempt && !held.get(id)));
   const done = late.length > 0 ? await run<{ readonly id: number }>(moveLate, late) : [];
   return new Set([...held.keys(), ...done.map(({ id }) => id)]);
@@ -162,6 +166,16 @@ async function moveRound(handle: Handle, round: readonly Move[]): Promise<Readon
 interface HeldRow {
   readonly id: number;
   readonly leased: boolean;
+  readonly order_key: string | null;
+}
+
+/** Where one of an order key holds nothing up any more, the next is due. */
+async function makeRoom(handle: Handle, round: readonly Move[], moved: readonly HeldRow[]): Promise<void> {
+  const orderKeys = new Map(moved.map(({ id, order_key: orderKey }) => [id, orderKey]));
+  const free = round.flatMap(({ obligationId, to }) => (holdsUp(to.state) ? [] : (orderKeys.get(obligationId) ?? [])));
+  if (free.length === 0) return;
+  await lockEffectOrders(handle, free);
+  await freeNext(handle, free);
 }
 
 function assign(value: (name: string) => string): string {

@@ -2,10 +2,11 @@
 import type { Obligation } from "../../domain/obligation.ts";
 import { type ObligationRow, toObligation } from "../rows.ts";
 import type { ObligationDraft, OwedObligation } from "../store.ts";
+import { freeNext, lockEffectOrders } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { lostRace } from "./lost-race.ts";
 import { relation } from "./relation.ts";
-import { doneColumns, openColumns } from "./rows.ts";
+import { doneColumns, obligationTables, openColumns } from "./rows.ts";
 import { sql, steadySql } from "./statements.ts";
 import { plain } from "./values.ts";
 
@@ -26,9 +27,16 @@ const drafts = relation(
     body: "bytea",
     digest: "text",
     input: "text",
+    order_key: "text",
+    not_before: "int8",
   },
   1,
 );
+
+/** Of an order key only the first is due, which is found out once all of them are inserted. */
+function firstDue(now: string): string {
+  return `CASE WHEN order_key IS NULL THEN greatest(${now}, not_before) END`;
+}
 
 // The unique index on (tenant, operation_key) decides: an insert that meets another transaction's waits
 // for its end. The obligation, its request and its due row are one statement.
@@ -38,9 +46,10 @@ const insertObligations = steadySql(
      SELECT nextval('counterfoil.obligations_id_seq') AS id, d.* FROM ${drafts.from}),
    created AS (
      INSERT INTO counterfoil.obligations (id, tenant, operation_key, effect, destination, connection, account, receipt_id,
-       input_digest, created_at)
+       input_digest, created_at, order_key, not_before)
      OVERRIDING SYSTEM VALUE
-     SELECT id, tenant, operation_key, effect, destination, connection, account, receipt_id, input_digest, $1
+     SELECT id, tenant, operation_key, effect, destination, connection, account, receipt_id, input_digest, $1,
+       order_key, not_before
      FROM draft ORDER BY tenant COLLATE "C", operation_key COLLATE "C"
      ON CONFLICT (tenant, operation_key) DO NOTHING
      RETURNING id),
@@ -50,8 +59,9 @@ const insertObligations = steadySql(
      SELECT id, method, url, content_type, body, digest, input FROM owed),
    due AS (
      INSERT INTO counterfoil.progress (obligation_id, effect, destination, state, reached, fence, generation, tries,
-       lookups, crashes, updated_at, due_at)
-     SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1, $1 FROM owed)
+       lookups, crashes, updated_at, order_key, not_before, due_at)
+     SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1, order_key, not_before,
+       ${firstDue("$1::bigint")} FROM owed)
    SELECT ord::int, id FROM owed`,
 );
 
@@ -60,17 +70,18 @@ const insertOne = steadySql(
   "obligation.insert-one",
   `WITH created AS (
      INSERT INTO counterfoil.obligations (tenant, operation_key, effect, destination, connection, account, receipt_id,
-       input_digest, created_at)
-     VALUES ($2, $3, $4, $5, $6, $7, $8::bigint, $9, $1::bigint)
+       input_digest, created_at, order_key, not_before)
+     VALUES ($2, $3, $4, $5, $6, $7, $8::bigint, $9, $1::bigint, $16, $17::bigint)
      ON CONFLICT (tenant, operation_key) DO NOTHING
-     RETURNING id, effect, destination),
+     RETURNING id, effect, destination, order_key, not_before),
    request AS (
      INSERT INTO counterfoil.requests (obligation_id, method, url, content_type, body, digest, input)
      SELECT id, $10::text, $11::text, $12::text, $13::bytea, $14::text, $15::text FROM created),
    due AS (
      INSERT INTO counterfoil.progress (obligation_id, effect, destination, state, reached, fence, generation, tries,
-       lookups, crashes, updated_at, due_at)
-     SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1::bigint, $1::bigint FROM created)
+       lookups, crashes, updated_at, order_key, not_before, due_at)
+     SELECT id, effect, destination, 'owed', 'no', 0, 1, 0, 0, 0, $1::bigint, order_key, not_before,
+       ${firstDue("$1::bigint")} FROM created)
    SELECT 1 AS ord, id FROM created`,
 );
 
@@ -79,8 +90,9 @@ const keys = relation("k", { tenant: "text", operation_key: "text" });
 // A statement of its own sees what was committed while the insert waited.
 const selectOwed = sql(
   "obligation.owed",
-  `SELECT k.ord::int AS ord, o.id, o.effect, o.input_digest FROM ${keys.from}
-   JOIN counterfoil.obligations AS o USING (tenant, operation_key)`,
+  `SELECT k.ord::int AS ord, o.id, o.effect, o.input_digest,
+     coalesce(p.state = 'withdrawn' OR p.cancel_requested, false) AS withdrawn
+   FROM ${keys.from} JOIN (${obligationTables}) USING (tenant, operation_key)`,
 );
 
 /** What is known of a key: the obligation that has it, and what that is for. */
@@ -88,6 +100,7 @@ interface Owed {
   readonly id: number;
   readonly effect: string;
   readonly inputDigest: string;
+  readonly withdrawn?: boolean;
 }
 
 /** Owes each draft; a key that repeats meets its first use. */
@@ -96,6 +109,8 @@ export async function oweObligations(handle: Handle, given: readonly ObligationD
   const firsts = new Map(given.toReversed().map((draft) => [keyOf(draft), draft]));
   const distinct = given.filter((draft) => firsts.get(keyOf(draft)) === draft);
   const rows = distinct.map(draftRow);
+  const orderKeys = [...new Set(distinct.flatMap(({ orderKey }) => orderKey ?? []))];
+  await lockEffectOrders(handle, orderKeys);
   const [only] = rows;
   const inserted =
     rows.length === 1 && only
@@ -103,6 +118,7 @@ export async function oweObligations(handle: Handle, given: readonly ObligationD
       : await handle.run<InsertedRow>(insertObligations, [handle.stamp.wallMs, ...drafts.values(rows)]);
   const created = new Map(inserted.map(({ ord, id }) => [distinct[ord - 1] as ObligationDraft, id]));
   if (created.size > 0) handle.say({ owed: true });
+  await freeNext(handle, orderKeys);
   const rest = distinct.filter((draft) => !created.has(draft));
   const known = await knownObligations(handle, rest);
   return given.map((draft) => {
@@ -110,9 +126,18 @@ export async function oweObligations(handle: Handle, given: readonly ObligationD
     if (id !== undefined) return { kind: "created", id };
     const first = firsts.get(keyOf(draft)) as ObligationDraft;
     const owed = known.get(first) ?? { id: created.get(first) as number, ...first };
+    if (owed.withdrawn) return { kind: "withdrawn", id: owed.id };
     const same = owed.effect === draft.effect && owed.inputDigest === draft.inputDigest;
     return { kind: same ? "same" : "conflict", id: owed.id };
   });
+}
+
+interface OwedRow {
+  readonly ord: number;
+  readonly id: number;
+  readonly effect: string;
+  readonly input_digest: string;
+  readonly withdrawn: boolean;
 }
 
 interface InsertedRow {
@@ -142,6 +167,8 @@ function draftRow(draft: ObligationDraft): Parameters<typeof drafts.values>[0][n
     body: request.body,
     digest: draft.requestDigest,
     input: plain(draft.input),
+    order_key: draft.orderKey,
+    not_before: draft.notBefore,
   };
 }
 
@@ -150,15 +177,15 @@ async function knownObligations(
   known: readonly ObligationDraft[],
 ): Promise<Map<ObligationDraft, Owed>> {
   if (known.length === 0) return new Map();
-  const rows = await handle.run<{ ord: number; id: number; effect: string; input_digest: string }>(
+  const rows = await handle.run<OwedRow>(
     selectOwed,
     keys.values(known.map(({ tenant, operationKey }) => ({ tenant, operation_key: operationKey }))),
   );
   if (rows.length < known.length) throw lostRace("an obligation was removed meanwhile");
   return new Map(
-    rows.map(({ ord, id, effect, input_digest: inputDigest }) => [
+    rows.map(({ ord, id, effect, input_digest: inputDigest, withdrawn }) => [
       known[ord - 1] as ObligationDraft,
-      { id, effect, inputDigest },
+      { id, effect, inputDigest, withdrawn },
     ]),
   );
 }

@@ -74,6 +74,11 @@ export async function lockNames(
   }: { readonly schema: string; readonly tenant: string; readonly names: readonly Prerequisite[] },
 ): Promise<void> {
   const keys = new Set(names.map(({ kind, id }) => lockKey([schema, tenant, kind, id])));
+  await takeLocks(handle, keys);
+}
+
+/** Takes advisory locks, in one order; they end with the transaction. */
+export async function takeLocks(handle: Handle, keys: ReadonlySet<bigint>): Promise<void> {
   const sorted = [...keys].toSorted((left, right) => (left < right ? -1 : left > right ? 1 : 0));
   if (sorted.length > 0) await handle.run(lockKeys, [sorted.map(String)]);
 }

@@ -41,6 +41,9 @@ interface Statements {
 
 const closed = closedStates.map((state) => `'${state}'`).join(", ");
 
+/** A hook that has to run, or has failed, reads what was owed. */
+const isOver = "p.due_at IS NULL AND p.lease_until IS NULL AND (p.state IS NULL OR p.tries = 0)";
+
 /** A table whose key begins with the obligation. */
 function ownedBy(kind: string): Statements {
   return {
@@ -50,7 +53,7 @@ function ownedBy(kind: string): Statements {
          SELECT DISTINCT obligation_id AS id FROM counterfoil.${kind} WHERE obligation_id > $2
          ORDER BY obligation_id LIMIT $3)
        SELECT o.id, o.created_at < $1 AS early,
-         coalesce(o.updated_at, p.updated_at) < $1 AND coalesce(o.state, p.state) IN (${closed}) AS old
+         coalesce(o.updated_at, p.updated_at) < $1 AND coalesce(o.state, p.state) IN (${closed}) AND ${isOver} AS old
        FROM walked JOIN (${obligationTables}) ON o.id = walked.id`,
     ),
     remove: sql(`prune.${kind}`, `DELETE FROM counterfoil.${kind} WHERE obligation_id = ANY ($1::bigint[])`),

@@ -20,7 +20,8 @@ const pausedDestinations = sql(
 const stuckObligations = sql(
   "read.attention-obligations",
   `SELECT ${openColumns} FROM counterfoil.progress AS p JOIN counterfoil.obligations AS o ON o.id = p.obligation_id
-   WHERE (p.state = 'stuck' OR (p.state IN ('uncertain', 'settling') AND p.due_at IS NULL AND p.lease_until IS NULL))
+   WHERE (p.state = 'stuck' OR (p.state IN ('uncertain', 'settling') AND p.due_at IS NULL AND p.lease_until IS NULL)
+     OR (p.state IN ('withdrawn', 'cancelled') AND p.tries > 0 AND p.due_at IS NULL AND p.lease_until IS NULL))
      AND p.obligation_id > $1 ORDER BY p.obligation_id LIMIT $2`,
 );
 

@@ -1,6 +1,7 @@
 /** Reads of obligations, for operators. */
 import type { AttemptKind, Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
+import { holdingStates } from "../order-states.ts";
 import { type Condition, pageOf, whereSet } from "../page.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { type AttemptRow, type ObligationRow, type RequestRow, toAttempt, toObligation, toRequest } from "../rows.ts";
@@ -111,8 +112,28 @@ export async function readObligation(
     attempts: [...ended, ...startedAttempt(row, ended)].map(toAttempt),
     answer: row.found ? toAnswer({ status, body, truncated }) : null,
     lease: worker === null ? null : { worker, live: (untilMs ?? 0) > handle.now },
+    waitsBehind: await waitsBehind(handle, row),
     audit: await auditOf(handle, auditTarget("obligation", id)),
   };
+}
+
+// Index progress_order.
+const selectFirst = sql(
+  "read.order-first",
+  `SELECT o.operation_key AS "operationKey", p.state FROM counterfoil.progress AS p
+   JOIN counterfoil.obligations AS o ON o.id = p.obligation_id
+   WHERE p.order_key = $1 AND p.obligation_id < $2 AND p.state IN ${holdingStates} ORDER BY p.obligation_id LIMIT 1`,
+);
+
+type Behind = ObligationDetail["waitsBehind"];
+
+async function waitsBehind(
+  handle: ReadHandle,
+  { id, state, due_at: dueAt, order_key: orderKey }: ObligationRow,
+): Promise<Behind> {
+  if (orderKey === null || state !== "owed" || dueAt !== null) return null;
+  const [first = null] = await handle.run<NonNullable<Behind>>(selectFirst, [orderKey, id]);
+  return first;
 }
 
 /** The attempt of the lease, unless its end is written already. */

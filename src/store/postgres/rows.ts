@@ -10,7 +10,8 @@ export const receiptColumns: string =
 export const receiptTables = "counterfoil.receipts AS r LEFT JOIN counterfoil.redelivered AS d ON d.receipt_id = r.id";
 
 const key =
-  "o.id, o.tenant, o.operation_key, o.effect, o.destination, o.connection, o.account, o.receipt_id, o.created_at";
+  "o.id, o.tenant, o.operation_key, o.effect, o.destination, o.connection, o.account, o.receipt_id, o.created_at, " +
+  "o.order_key, o.not_before";
 
 /** What `progress` and, once done, `obligations` hold of an obligation's last step. */
 const stepNames = [
@@ -32,15 +33,15 @@ const stepNames = [
 ] as const;
 
 /** Of obligations that are not done: `o` is the obligation, `p` its progress. */
-export const openColumns: string = `${key}, ${stepNames.map((name) => `p.${name}`).join(", ")}, p.due_at`;
+export const openColumns: string = `${key}, ${stepNames.map((name) => `p.${name}`).join(", ")}, p.due_at, p.cancel_requested`;
 
 /** Of obligations that are done. */
-export const doneColumns: string = `${key}, ${stepNames.map((name) => `o.${name}`).join(", ")}, NULL::bigint AS due_at`;
+export const doneColumns: string = `${key}, ${stepNames.map((name) => `o.${name}`).join(", ")}, NULL::bigint AS due_at, false AS cancel_requested`;
 
 /** Of any, from `obligationTables`. */
 export const obligationColumns: string = `${key}, ${stepNames
   .map((name) => `CASE WHEN o.state IS NULL THEN p.${name} ELSE o.${name} END AS ${name}`)
-  .join(", ")}, p.due_at`;
+  .join(", ")}, p.due_at, coalesce(p.cancel_requested, false) AS cancel_requested`;
 
 export const obligationTables =
   "counterfoil.obligations AS o LEFT JOIN counterfoil.progress AS p ON p.obligation_id = o.id";

@@ -167,6 +167,7 @@ export class PostgresStore implements Store {
     const handle: Handle = {
       run,
       stamp,
+      schema: this.#options.schema,
       limits: this.#limits,
       cursors: this.#cursors,
       say: (news) => void committed.push(() => this.#wakeups.say(news)),

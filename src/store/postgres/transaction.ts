@@ -7,6 +7,7 @@ import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
 import { claimObligations } from "./claims.ts";
 import { type DriverQuery, type DriverResult, sqlState } from "./driver.ts";
+import { freeOrders } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { dueLanes } from "./lanes.ts";
 import { expiredLeases, renewLeases } from "./leases.ts";
@@ -23,6 +24,7 @@ import type { Scopes } from "./scopes.ts";
 import { numbered, templateText } from "./statements.ts";
 import { clampDue, seeWorker } from "./upkeep.ts";
 import { bindValues, readTypes } from "./values.ts";
+import { buryOperation, cancelRequested, requestCancel } from "./withdrawals.ts";
 
 type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
 
@@ -137,6 +139,22 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async owe(drafts: readonly Contract.ObligationDraft[]): Promise<readonly Contract.OwedObligation[]> {
     return oweObligations(this.#handle, drafts);
+  }
+
+  async bury(tombstone: Contract.Tombstone): Promise<boolean> {
+    return buryOperation(this.#handle, tombstone);
+  }
+
+  async requestCancel(obligationId: number): Promise<void> {
+    await requestCancel(this.#handle, obligationId);
+  }
+
+  async cancelRequested(obligationIds: readonly number[]): Promise<ReadonlySet<number>> {
+    return cancelRequested(this.#handle, obligationIds);
+  }
+
+  async freeOrders(after: string, limit: number): Promise<Contract.FreedOrders> {
+    return freeOrders(this.#handle, after, limit);
   }
 
   async dueLanes(): Promise<readonly Contract.Lane[]> {

@@ -55,6 +55,7 @@ const findFar = sql(
    SELECT f.obligation_id AS id, b.at FROM bound AS b CROSS JOIN LATERAL (
      SELECT p.obligation_id FROM counterfoil.progress AS p
      WHERE p.hook = b.hook AND p.effect = b.effect AND p.destination = b.destination AND p.due_at > b.at
+       AND (p.not_before IS NULL OR p.due_at > p.not_before)
      ORDER BY p.due_at, p.obligation_id LIMIT ${clampMax} FOR UPDATE SKIP LOCKED) AS f`,
 );
 
@@ -62,7 +63,7 @@ const far = relation("f", { id: "int8", at: "int8" });
 
 const clampObligations = sql(
   "obligation.clamp",
-  `UPDATE counterfoil.progress AS p SET due_at = f.at FROM ${far.from} WHERE p.obligation_id = f.id
+  `UPDATE counterfoil.progress AS p SET due_at = greatest(f.at, p.not_before) FROM ${far.from} WHERE p.obligation_id = f.id
    RETURNING p.obligation_id`,
 );
 

@@ -1,5 +1,5 @@
 /** Claims: what is due is leased, its fence raised and its attempt recorded, before anything is sent. */
-import type { AttemptKind, ObligationState } from "../../domain/obligation.ts";
+import { type AttemptKind, isAbandoned, isHook, type ObligationState } from "../../domain/obligation.ts";
 import { toObligation, toRequest, type ObligationRow, type RequestRow } from "../rows.ts";
 import type { Claim, Lane, ObligationWrites } from "../store.ts";
 import { deciding, lateEvidence } from "./answers.ts";
@@ -7,12 +7,16 @@ import type { Handle } from "./handle.ts";
 import { obligationColumns, requestColumns } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
+/** States whose due time is that of a call, and those whose due time is that of a hook; as the indexes have them. */
+export const callsIn = "state NOT IN ('settling', 'withdrawn', 'cancelled')";
+export const hooksIn = "state IN ('settling', 'withdrawn', 'cancelled')";
+
 /**
  * What is due in lanes that call, or in those that run hooks. Each has a partial index of its own,
  * counterfoil_obligations_due and _hooks, used only by a statement that repeats the index's condition.
  */
 function dueStatements(calls: boolean): { readonly nextLane: Sql; readonly inLane: Sql } {
-  const due = `due_at IS NOT NULL AND state ${calls ? "<>" : "="} 'settling'`;
+  const due = `due_at IS NOT NULL AND ${calls ? callsIn : hooksIn}`;
   return {
     // One seek for each lane, whatever its length: the row found is the lane's earliest. A bound on all
     // three columns; on the first two alone, SQLite would walk the lane.
@@ -101,7 +105,7 @@ function claimRow(handle: Handle, row: ClaimRow, lease: { readonly worker: strin
   handle.statement(takeLease).run(fence, state, wallMs, worker, bootId, monotonicMs, monotonicMs + leaseMs, row.id);
   handle.statement(insertAttempt).run(row.id, fence, kind, row.generation, worker, wallMs);
   // A first claim has nothing before it that could have learned an answer.
-  const late = fence > 1 && kind !== "settle" ? lateEvidence(handle, row.id) : undefined;
+  const late = fence > 1 && !isHook(kind) ? lateEvidence(handle, row.id) : undefined;
   return {
     obligation: { ...toObligation(row), fence, state, dueAt: null, updatedAt: wallMs },
     kind,
@@ -123,6 +127,7 @@ type ClaimValues = Values<
     ...["reached", "fence", "generation", "tries", "lookups", "crashes", "created_at", "updated_at", "due_at"],
     ...["last_call_wall", "last_call_monotonic", "last_call_boot"],
     ...["key_since_wall", "key_since_monotonic", "key_since_boot", "reason"],
+    ...["order_key", "not_before", "cancel_requested"],
     ...["method", "url", "content_type", "body", "request_digest", "input"],
   ]
 >;
@@ -156,17 +161,21 @@ function toClaimRow(values: ClaimValues): ClaimRow {
     key_since_monotonic: values[22],
     key_since_boot: values[23],
     reason: values[24],
-    method: values[25],
-    url: values[26],
-    content_type: values[27],
-    body: values[28],
-    request_digest: values[29],
-    input: values[30],
+    order_key: values[25],
+    not_before: values[26],
+    cancel_requested: values[27],
+    method: values[28],
+    url: values[29],
+    content_type: values[30],
+    body: values[31],
+    request_digest: values[32],
+    input: values[33],
   };
 }
 
 /** What a claim of an obligation in this state does. */
 export function attemptKind(state: ObligationState): AttemptKind {
   if (state === "uncertain") return "lookup";
+  if (isAbandoned(state)) return "abandon";
   return state === "settling" ? "settle" : "send";
 }

@@ -6,9 +6,11 @@
  * lease's start: monotonic time began anew, which shows a reboot where no boot id is to be had.
  */
 import type { AttemptEnd, AttemptKind } from "../../domain/obligation.ts";
+import { holdsUp } from "../order-states.ts";
 import { toObligation, type ObligationRow } from "../rows.ts";
 import type { ExpiredLease, Move } from "../store.ts";
 import { givenFence, storeAnswer } from "./answers.ts";
+import { freeNext } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { obligationColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -18,7 +20,7 @@ function moveText(lease: string): string {
   return `UPDATE counterfoil_obligations SET state = ?, reached = ?, generation = ?, tries = ?, lookups = ?, crashes = ?,
      key_since_wall = ?, key_since_monotonic = ?, key_since_boot = ?, last_call_wall = ?, last_call_monotonic = ?,
      last_call_boot = ?, due_at = ?, reason = ?, updated_at = ?, fence = fence + ?${lease}
-   WHERE id = ? AND fence = ?`;
+   WHERE id = ? AND fence = ? RETURNING order_key`;
 }
 
 const writeMove = sql(
@@ -34,7 +36,7 @@ export function moveObligations(handle: Handle, moves: readonly Move[]): boolean
     const { state, reached, generation, keySince, tries, lookups, crashes, lastCallEndedAt, dueAt, reason } = move.to;
     const written = handle
       .statement(move.keepLease ? writeMoveKeepingLease : writeMove)
-      .run(
+      .get(
         state,
         reached,
         generation,
@@ -54,7 +56,9 @@ export function moveObligations(handle: Handle, moves: readonly Move[]): boolean
         move.obligationId,
         move.fence,
       );
-    if (written.changes !== 1) return false;
+    if (written === undefined) return false;
+    const orderKey = written["order_key"] as string | null;
+    if (orderKey !== null && !holdsUp(state)) freeNext(handle, orderKey);
     if (move.answer) storeAnswer(handle, move.obligationId, { fence: givenFence, answer: move.answer });
     return true;
   });

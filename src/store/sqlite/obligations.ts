@@ -1,7 +1,8 @@
 /** Owing: one obligation for each operation key of a tenant, with its frozen request. */
 import type { Obligation } from "../../domain/obligation.ts";
 import { toObligation, type ObligationRow } from "../rows.ts";
-import type { ObligationDraft, OwedObligation } from "../store.ts";
+import { neverOwed, type ObligationDraft, type OwedObligation, type Tombstone } from "../store.ts";
+import { freeNext } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { obligationColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -10,8 +11,10 @@ import { sql } from "./statements.ts";
 const insertObligation = sql(
   "obligation.insert",
   `INSERT INTO counterfoil_obligations (tenant, operation_key, effect, destination, connection, account, receipt_id,
-     input_digest, state, reached, fence, generation, tries, lookups, crashes, created_at, updated_at, due_at)
-   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'owed', 'no', 0, 1, 0, 0, 0, ?9, ?9, ?9)
+     input_digest, state, reached, fence, generation, tries, lookups, crashes, created_at, updated_at, order_key,
+     not_before, due_at)
+   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'owed', 'no', 0, 1, 0, 0, 0, ?9, ?9, ?10, ?11,
+     CASE WHEN ?10 IS NULL THEN max(?9, coalesce(?11, ?9)) END)
    ON CONFLICT (tenant, operation_key) DO NOTHING`,
 );
 
@@ -23,7 +26,8 @@ const insertRequest = sql(
 
 const selectOwed = sql(
   "obligation.owed",
-  "SELECT id, effect, input_digest FROM counterfoil_obligations WHERE tenant = ? AND operation_key = ?",
+  `SELECT id, effect, input_digest, state = 'withdrawn' OR (cancel_requested = 1 AND state <> 'done') AS withdrawn
+   FROM counterfoil_obligations WHERE tenant = ? AND operation_key = ?`,
 );
 
 /** Owes each draft in turn, so that a key that repeats meets its first use. */
@@ -33,16 +37,19 @@ export function oweObligations(handle: Handle, drafts: readonly ObligationDraft[
 
 function oweObligation(handle: Handle, draft: ObligationDraft): OwedObligation {
   const { tenant, operationKey, effect, destination, connection, account, receiptId, inputDigest, request } = draft;
+  const scope = [tenant, operationKey, effect, destination, connection, account, receiptId, inputDigest] as const;
   const inserted = handle
     .statement(insertObligation)
-    .run(tenant, operationKey, effect, destination, connection, account, receiptId, inputDigest, handle.stamp.wallMs);
+    .run(...scope, handle.stamp.wallMs, draft.orderKey, draft.notBefore);
   if (inserted.changes === 1) {
     const id = Number(inserted.lastInsertRowid);
     const { method, url, contentType, body } = request;
     handle.statement(insertRequest).run(id, method, url, contentType, body, draft.requestDigest, draft.input);
+    if (draft.orderKey !== null) freeNext(handle, draft.orderKey);
     return { kind: "created", id };
   }
   const row = handle.statement(selectOwed).get(tenant, operationKey) as unknown as OwedRow;
+  if (row.withdrawn === 1) return { kind: "withdrawn", id: row.id };
   const same = row.effect === effect && row.input_digest === inputDigest;
   return { kind: same ? "same" : "conflict", id: row.id };
 }
@@ -51,6 +58,45 @@ interface OwedRow {
   readonly id: number;
   readonly effect: string;
   readonly input_digest: string;
+  readonly withdrawn: number;
+}
+
+const insertTombstone = sql(
+  "obligation.bury",
+  `INSERT INTO counterfoil_obligations (tenant, operation_key, effect, destination, connection, account, receipt_id,
+     input_digest, state, reached, fence, generation, tries, lookups, crashes, created_at, updated_at, reason)
+   VALUES (?1, ?2, '', '', ?3, ?4, ?5, '', 'withdrawn', 'no', 0, 1, 0, 0, 0, ?6, ?6, ?7)
+   ON CONFLICT (tenant, operation_key) DO NOTHING`,
+);
+
+/** Keeps an operation as withdrawn that nobody owes. */
+export function buryOperation(
+  handle: Handle,
+  { tenant, operationKey, connection, account, receiptId }: Tombstone,
+): boolean {
+  const scope = [tenant, operationKey, connection, account, receiptId] as const;
+  return handle.statement(insertTombstone).run(...scope, handle.stamp.wallMs, neverOwed).changes === 1;
+}
+
+const writeCancelRequest = sql(
+  "obligation.request-cancel",
+  `UPDATE counterfoil_obligations SET cancel_requested = 1,
+     due_at = CASE WHEN state = 'owed' THEN min(due_at, ?1) ELSE due_at END WHERE id = ?2`,
+);
+
+/** Notes that no new attempt may begin. */
+export function requestCancel(handle: Handle, obligationId: number): void {
+  handle.statement(writeCancelRequest).run(handle.stamp.wallMs, obligationId);
+}
+
+const selectCancelRequested = sql(
+  "obligation.cancel-requested",
+  "SELECT 1 FROM counterfoil_obligations WHERE id = ? AND cancel_requested = 1",
+);
+
+/** Those of these for which that was asked. */
+export function cancelRequested(handle: Handle, obligationIds: readonly number[]): ReadonlySet<number> {
+  return new Set(obligationIds.filter((id) => handle.statement(selectCancelRequested).get(id) !== undefined));
 }
 
 const selectByKey = sql(

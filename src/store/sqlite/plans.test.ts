@@ -49,6 +49,11 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.clampDue({ receiptsMs: 1, deadlinesMs: 1, obligations: [{ effect: "ship/v1", withinMs: -1 }] });
     await tx.pauseDestination("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);
+    await tx.owe([obligationDraft({ operationKey: "k3", orderKey: "acme/c" })]);
+    await tx.freeOrders("", 1);
+    await tx.bury({ tenant: "acme", operationKey: "k4", connection: "", account: "", receiptId: null });
+    await tx.requestCancel(id);
+    await tx.cancelRequested([id]);
     await tx.lockObligation("acme", "k2");
     await tx.dueLanes();
   });
@@ -75,6 +80,7 @@ async function readEverything({ reader }: Store): Promise<void> {
   await reader.receipt(1);
   await reader.payload(1);
   await reader.obligation("acme", obligationDraft().operationKey);
+  await reader.obligation("acme", "k3");
   await reader.refusals(page);
   await reader.snapshot(snapshotDraft());
   for (const connection of [undefined, "stripe"]) {

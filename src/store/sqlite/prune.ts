@@ -40,12 +40,15 @@ interface Statements {
 
 const closed = closedStates.map((state) => `'${state}'`).join(", ");
 
+/** A hook that has to run, or has failed, reads what was owed. */
+const isOver = "o.due_at IS NULL AND o.lease_boot IS NULL AND (o.state = 'done' OR o.tries = 0)";
+
 /** A table whose key begins with the obligation. */
 function ownedBy(kind: string, table: string): Statements {
   return {
     walk: sql(
       `prune.walk-${kind}`,
-      `SELECT p.id, o.created_at < ?1 AS early, o.updated_at < ?1 AND o.state IN (${closed}) AS old
+      `SELECT p.id, o.created_at < ?1 AS early, o.updated_at < ?1 AND o.state IN (${closed}) AND ${isOver} AS old
        FROM (SELECT DISTINCT obligation_id AS id FROM ${table} WHERE obligation_id > ?2
              ORDER BY obligation_id LIMIT ?3) AS p
        CROSS JOIN counterfoil_obligations AS o ON o.id = p.id`,

@@ -20,7 +20,8 @@ const pausedDestinations = sql(
 const stuckObligations = sql(
   "read.attention-obligations",
   `SELECT ${obligationColumns} FROM counterfoil_obligations AS o INDEXED BY counterfoil_obligations_attention
-   WHERE (state = 'stuck' OR (state IN ('uncertain', 'settling') AND due_at IS NULL AND lease_boot IS NULL))
+   WHERE (state = 'stuck' OR (state IN ('uncertain', 'settling') AND due_at IS NULL AND lease_boot IS NULL)
+     OR (state IN ('withdrawn', 'cancelled') AND tries > 0 AND due_at IS NULL AND lease_boot IS NULL))
      AND o.id > ? ORDER BY o.id LIMIT ?`,
 );
 

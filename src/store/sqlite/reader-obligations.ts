@@ -1,6 +1,7 @@
 /** Reads of obligations, for operators. */
 import type { Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
+import { holdingStates } from "../order-states.ts";
 import { pageOf, whereSet, type Condition } from "../page.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { toAttempt, toObligation, toRequest, type AttemptRow, type ObligationRow, type RequestRow } from "../rows.ts";
@@ -94,6 +95,21 @@ export function readObligation(handle: ReadHandle, tenant: string, operationKey:
       .map((attempt) => toAttempt(attempt as unknown as AttemptRow)),
     answer: deciding(handle, row.id),
     lease: row.lease_worker === null ? null : { worker: row.lease_worker, live: row.lease_live === 1 },
+    waitsBehind: waitsBehind(handle, row),
     audit: auditOf(handle, auditTarget("obligation", row.id)),
   };
 }
+
+// Index counterfoil_obligations_order.
+const selectFirst = sql(
+  "read.order-first",
+  `SELECT operation_key AS operationKey, state FROM counterfoil_obligations
+   WHERE order_key = ? AND id < ? AND state IN ${holdingStates} ORDER BY id LIMIT 1`,
+);
+
+function waitsBehind(handle: ReadHandle, { id, state, due_at: dueAt, order_key: orderKey }: ObligationRow): Behind {
+  if (orderKey === null || state !== "owed" || dueAt !== null) return null;
+  return (handle.statement(selectFirst).get(orderKey, id) ?? null) as Behind;
+}
+
+type Behind = ObligationDetail["waitsBehind"];

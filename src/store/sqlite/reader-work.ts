@@ -1,6 +1,7 @@
 /** What is due, and who is there to do it. */
 import type { Instant } from "../../domain/instant.ts";
 import type { DueWork, SeenWorker } from "../reader.ts";
+import { callsIn, hooksIn } from "./claims.ts";
 import type { ReadHandle } from "./handle.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -10,7 +11,7 @@ function laneStatement(calls: boolean): Sql {
     calls ? "read.lane" : "read.lane.hooks",
     `SELECT effect, destination, due_at${calls ? ", (SELECT paused_reason FROM counterfoil_destinations AS d WHERE d.destination = o.destination) AS paused" : ", NULL AS paused"}
      FROM counterfoil_obligations AS o
-     WHERE due_at IS NOT NULL AND state ${calls ? "<>" : "="} 'settling'
+     WHERE due_at IS NOT NULL AND ${calls ? callsIn : hooksIn}
        AND (effect, destination, due_at) > (?, ?, ${Number.MAX_SAFE_INTEGER})
      ORDER BY effect, destination, due_at LIMIT 1`,
   );

@@ -9,7 +9,8 @@ export const receiptColumns: string =
 export const obligationColumns: string =
   "o.id, o.tenant, o.operation_key, o.effect, o.destination, o.connection, o.account, o.receipt_id, o.state, " +
   "o.reached, o.fence, o.generation, o.tries, o.lookups, o.crashes, o.created_at, o.updated_at, o.due_at, " +
-  "o.last_call_wall, o.last_call_monotonic, o.last_call_boot, o.key_since_wall, o.key_since_monotonic, o.key_since_boot, o.reason";
+  "o.last_call_wall, o.last_call_monotonic, o.last_call_boot, o.key_since_wall, o.key_since_monotonic, o.key_since_boot, o.reason, " +
+  "o.order_key, o.not_before, o.cancel_requested";
 
 export const requestColumns = "q.method, q.url, q.content_type, q.body, q.digest AS request_digest, q.input";
 

@@ -6,9 +6,17 @@ import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
 import { claimObligations, dueLanes } from "./claims.ts";
 import type { Connection } from "./connection.ts";
+import { freeOrders } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
-import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
+import {
+  buryOperation,
+  cancelRequested,
+  lockObligation,
+  oweObligations,
+  pauseDestination,
+  requestCancel,
+} from "./obligations.ts";
 import { arrive, dueReceipts, firstInOrder, lockReceipt } from "./open-receipts.ts";
 import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
@@ -131,6 +139,22 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async owe(drafts: readonly Contract.ObligationDraft[]): Promise<readonly Contract.OwedObligation[]> {
     return this.#scopes.use(() => oweObligations(this.#handle, drafts));
+  }
+
+  async bury(tombstone: Contract.Tombstone): Promise<boolean> {
+    return this.#scopes.use(() => buryOperation(this.#handle, tombstone));
+  }
+
+  async requestCancel(obligationId: number): Promise<void> {
+    this.#scopes.use(() => requestCancel(this.#handle, obligationId));
+  }
+
+  async cancelRequested(obligationIds: readonly number[]): Promise<ReadonlySet<number>> {
+    return this.#scopes.use(() => cancelRequested(this.#handle, obligationIds));
+  }
+
+  async freeOrders(after: string, limit: number): Promise<Contract.FreedOrders> {
+    return this.#scopes.use(() => freeOrders(this.#handle, after, limit));
   }
 
   async dueLanes(): Promise<readonly Contract.Lane[]> {

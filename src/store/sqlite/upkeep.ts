@@ -1,5 +1,6 @@
 /** What a worker does rarely: tells that it is here, and mends due times that a wall clock put out of reach. */
 import type { DueBounds, WorkerSign } from "../store.ts";
+import { callsIn, hooksIn } from "./claims.ts";
 import type { Handle } from "./handle.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -28,7 +29,7 @@ const clampDeadlines = sql(
 
 /** The obligations that call, or those that run hooks, by the partial index of each; see claims. */
 function clampStatements(calls: boolean): { readonly furthest: Sql; readonly clamp: Sql } {
-  const due = `due_at IS NOT NULL AND state ${calls ? "<>" : "="} 'settling'`;
+  const due = `due_at IS NOT NULL AND ${calls ? callsIn : hooksIn}`;
   return {
     // From the last destination to the first, one seek each: the row found is the lane's furthest.
     furthest: sql(
@@ -38,8 +39,8 @@ function clampStatements(calls: boolean): { readonly furthest: Sql; readonly cla
     ),
     clamp: sql(
       calls ? "obligation.clamp" : "obligation.clamp.hooks",
-      `UPDATE counterfoil_obligations SET due_at = ?1
-       WHERE ${due} AND effect = ?2 AND destination = ?3 AND due_at > ?1`,
+      `UPDATE counterfoil_obligations SET due_at = max(?1, coalesce(not_before, ?1))
+       WHERE ${due} AND effect = ?2 AND destination = ?3 AND due_at > ?1 AND due_at > coalesce(not_before, ?1)`,
     ),
   };
 }
