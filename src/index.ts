@@ -48,7 +48,7 @@ export type { FetchHandler } from "./http/mount-fetch.ts";
 export type { LambdaAnswer, LambdaEvent, LambdaHandler } from "./http/mount-lambda.ts";
 export type { NodeHandler } from "./http/mount-node.ts";
 export type { Listening, Served } from "./http/serve.ts";
-export type { Received } from "./inbox/arrival.ts";
+export type { Received, ReceivedItem } from "./inbox/arrival.ts";
 export type { ObligationAction } from "./operator/act-on-obligation.ts";
 export type { ReceiptAction } from "./operator/act-on-receipt.ts";
 export type { Acted } from "./operator/acting.ts";

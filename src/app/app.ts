@@ -13,7 +13,7 @@ import { type FetchHandler, mountFetch } from "../http/mount-fetch.ts";
 import { type LambdaHandler, mountLambda } from "../http/mount-lambda.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
 import { type HealthChecks, type Listening, serve, type Served } from "../http/serve.ts";
-import type { Received } from "../inbox/arrival.ts";
+import type { Received, ReceivedItem } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
@@ -86,6 +86,11 @@ export interface App {
    * Receives one delivery. Rejects when it cannot be verified, stored or applied, and has left nothing then.
    */
   receive(connection: string, delivery: DeliveryInput): Promise<Received>;
+  /**
+   * Receives one delivery of a sender of batches: what became of each item, in their order. Rejects when
+   * the whole cannot be verified or read.
+   */
+  receiveBatch(connection: string, delivery: DeliveryInput): Promise<readonly ReceivedItem[]>;
   /** The application's own transaction, through the same guards as the webhooks. */
   transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T>;
   /**
@@ -297,7 +302,13 @@ class CounterfoilApp implements App {
   async receive(connectionId: string, given: DeliveryInput): Promise<Received> {
     const connection = connectionOf(this.connections, connectionId);
     const delivery = deliveryOf(given, this.runtime.clock.wallMs());
-    return this.#gate.run(() => this.#inbox.receive(connection, delivery, "throw"));
+    return this.#gate.run(() => this.#inbox.receive(connection, delivery));
+  }
+
+  async receiveBatch(connectionId: string, given: DeliveryInput): Promise<readonly ReceivedItem[]> {
+    const connection = connectionOf(this.connections, connectionId);
+    const delivery = deliveryOf(given, this.runtime.clock.wallMs());
+    return this.#gate.run(() => this.#inbox.receiveBatch(connection, delivery));
   }
 
   async transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T> {

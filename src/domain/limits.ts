@@ -27,6 +27,8 @@ export interface Limits {
   readonly groupLockMs: number;
   /** Deliveries that share one commit. */
   readonly groupMax: number;
+  /** Events of one batch of a sender. */
+  readonly batchMax: number;
   /** Handler time after which a group takes no further member. */
   readonly groupMs: number;
   /** Time that a handler may wait for anything but its transaction; SQLite allows none. */
@@ -127,6 +129,7 @@ export const defaults: Limits = {
   lockMs: 1_500,
   groupLockMs: 300,
   groupMax: 32,
+  batchMax: 1_000,
   groupMs: 200,
   handlerMs: 5 * second,
   rerunsMax: 4,

@@ -10,6 +10,7 @@ import { siblingModule } from "../domain/sibling-module.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import type { Gate } from "../http/gate.ts";
 import type { HealthChecks, Listening } from "../http/serve.ts";
+import type { Readable } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { loadError } from "./load-error.ts";
@@ -113,7 +114,9 @@ class Front {
     let at = 0;
     for (const delivery of deliveries) {
       const bytes = bodies.subarray(at, (at += delivery.bodyBytes));
-      void this.#receive(delivery, bytes);
+      const { contentBytes } = delivery;
+      const content = contentBytes === null ? bytes : bodies.subarray(at, (at += contentBytes));
+      void this.#receive(delivery, { bytes, content });
     }
     if (news !== null) this.#hear(news);
   }
@@ -128,11 +131,14 @@ class Front {
     this.#post({ kind: "heard" });
   }
 
-  async #receive({ id, connection: to, read }: HandedDelivery, bytes: Uint8Array): Promise<void> {
+  async #receive(
+    { id, connection: to, read }: HandedDelivery,
+    body: Pick<Readable, "bytes" | "content">,
+  ): Promise<void> {
     try {
       const { gate, inbox } = this.#engine;
       const connection = this.#connection(to);
-      const received = await gate.run(() => inbox.take(connection, { read, bytes }));
+      const received = await gate.run(() => inbox.take(connection, { read, ...body }));
       this.#tell({ id, received });
     } catch (error) {
       const code = error instanceof CounterfoilError ? error.code : "INTERNAL";

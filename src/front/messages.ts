@@ -5,8 +5,7 @@
 import type { ErrorCode } from "../domain/errors.ts";
 import type { TelemetryEvent } from "../domain/telemetry.ts";
 import type { HealthChecks, Served } from "../http/serve.ts";
-import type { Received } from "../inbox/arrival.ts";
-import type { ReadDelivery } from "../inbox/read-event.ts";
+import type { ReadDelivery, Received } from "../inbox/arrival.ts";
 import type { Refused } from "../verify/verdict.ts";
 
 /** What the HTTP thread is started with. */
@@ -18,13 +17,15 @@ export interface FrontData {
   readonly serves: Served;
 }
 
-/** A delivery that was verified and read; its body stands among those of its turn. */
+/** An event that was verified and read; its body stands among those of its turn. */
 export interface HandedDelivery {
   /** Names the delivery in its answer. */
   readonly id: number;
   readonly connection: string;
   readonly read: ReadDelivery;
   readonly bodyBytes: number;
+  /** What its bytes say stands behind them, where that is something else: it was encoded. */
+  readonly contentBytes: number | null;
 }
 
 /** A delivery that could not be verified. */

@@ -2,14 +2,15 @@
  * The inbox as the HTTP thread has it: it verifies and reads here, hands what was read to the engine's
  * thread, and waits for that thread's commit.
  */
-import { CounterfoilError } from "../domain/errors.ts";
+import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { TelemetryEvent } from "../domain/telemetry.ts";
-import type { Received } from "../inbox/arrival.ts";
+import type { Delivered, Readable, Received } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
-import { examine } from "../inbox/examine.ts";
-import { readDelivery, type Readable } from "../inbox/read-event.ts";
-import { explainRefusal, type Verdict } from "../verify/verdict.ts";
+import type { Hold } from "../inbox/inflate.ts";
+import { openDelivery, type Opened } from "../inbox/open-delivery.ts";
+import { takeItems } from "../inbox/take-items.ts";
+import { explainRefusal, type Refused } from "../verify/verdict.ts";
 import type { Delivery } from "../verify/verify.ts";
 import { GatheredNews } from "./gathered-news.ts";
 import type { Told, ToldError, ToEngine, HandedDelivery } from "./messages.ts";
@@ -39,16 +40,14 @@ export class RemoteInbox {
     this.#options = options;
   }
 
-  /** Resolves after the engine's commit; rejects with the code that the engine met. */
-  async receive(connection: Connection, delivery: Delivery): Promise<Received> {
-    const readable = await this.#read(connection, delivery);
-    const { waitingMax } = this.#options.limits;
-    if (this.#waiting.size >= waitingMax) {
-      this.emit({ kind: "delivery.refused", connection: connection.id, code: "OVERLOADED", cause: null });
-      const message = `Cannot take the delivery: ${waitingMax} are waiting for the engine; send it again later`;
-      throw new CounterfoilError("OVERLOADED", message);
-    }
-    return this.#hand(connection, readable);
+  /** Resolves after the engine's commits; rejects with the code that the engine met. */
+  async deliver(connection: Connection, delivery: Delivery, hold: Hold): Promise<Delivered> {
+    const opened = await this.#open(connection, delivery, hold);
+    if (opened.kind === "event") return { kind: "event", received: await this.#hand(connection, opened.readable) };
+    for (const item of opened.items) if (item instanceof CounterfoilError) this.#tellRefused(connection, item.code);
+    const { groupMax } = this.#options.limits;
+    const items = await takeItems(opened.items, { groupMax, take: (item) => this.#hand(connection, item) });
+    return { kind: "batch", items };
   }
 
   /** Has the engine's thread tell its subscribers: there is one log and one count for the process. */
@@ -79,26 +78,37 @@ export class RemoteInbox {
     }
   }
 
-  async #read(connection: Connection, delivery: Delivery): Promise<Readable> {
-    let verdict: Verdict;
+  async #open(connection: Connection, delivery: Delivery, hold: Hold): Promise<Opened> {
+    let opened: Opened | Refused;
     try {
-      const found = examine(connection, delivery);
-      verdict = found instanceof Promise ? await found : found;
-      if (verdict.kind === "verified") return readDelivery(connection, delivery, verdict);
+      opened = await openDelivery(connection, delivery, { hold, itemsMax: this.#options.limits.batchMax });
     } catch (error) {
-      const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
-      this.emit({ kind: "delivery.refused", connection: connection.id, code, cause: null });
+      this.#tellRefused(connection, error instanceof CounterfoilError ? error.code : "INTERNAL");
       throw error;
     }
-    this.#news.refuse({ connection: connection.id, at: delivery.arrivedAtMs, refused: verdict });
+    if (opened.kind !== "refused") return opened;
+    this.#news.refuse({ connection: connection.id, at: delivery.arrivedAtMs, refused: opened });
     this.#schedule();
-    throw new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(verdict));
+    throw new CounterfoilError("SIGNATURE_REFUSED", explainRefusal(opened));
   }
 
-  #hand({ id }: Connection, { read, bytes }: Readable): Promise<Received> {
+  #tellRefused({ id }: Connection, code: ErrorCode | "INTERNAL"): void {
+    this.emit({ kind: "delivery.refused", connection: id, code, cause: null });
+  }
+
+  async #hand(connection: Connection, { read, bytes, content }: Readable): Promise<Received> {
+    const { waitingMax } = this.#options.limits;
+    if (this.#waiting.size >= waitingMax) {
+      this.#tellRefused(connection, "OVERLOADED");
+      const message = `Cannot take the delivery: ${waitingMax} are waiting for the engine; send it again later`;
+      throw new CounterfoilError("OVERLOADED", message);
+    }
     this.#last += 1;
-    this.#deliveries.push({ id: this.#last, connection: id, read, bodyBytes: bytes.length });
+    const contentBytes = content === bytes ? null : content.length;
+    const { id } = connection;
+    this.#deliveries.push({ id: this.#last, connection: id, read, bodyBytes: bytes.length, contentBytes });
     this.#bodies.push(bytes);
+    if (contentBytes !== null) this.#bodies.push(content);
     this.#schedule();
     return new Promise((resolve, reject) => void this.#waiting.set(this.#last, { resolve, reject }));
   }

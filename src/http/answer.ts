@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
 import { isFinal } from "../domain/outcome.ts";
-import type { Received } from "../inbox/arrival.ts";
+import type { Received, ReceivedItem } from "../inbox/arrival.ts";
 import type { HandshakeAnswer } from "../providers/handshake.ts";
 import type { AnswerName } from "../providers/provider-spec.ts";
 
@@ -42,21 +42,52 @@ type Overrides = Readonly<Partial<Record<AnswerName, number>>>;
 const retryAfterSeconds = "2";
 
 /** The answer to a delivery that has a receipt: 200 when nothing is owed for it, 202 while something is. */
-export function answerReceived({ outcome, eventId, duplicate, mismatch }: Received, overrides: Overrides = {}): Answer {
-  const status = isFinal(outcome) && !mismatch ? (overrides.final ?? 200) : (overrides.open ?? 202);
-  return json(status, {
-    outcome: duplicate ? "duplicate" : outcome,
-    ...(duplicate && { first: outcome }),
-    ...(mismatch && { mismatch }),
-    event: eventId,
-  });
+export function answerReceived(received: Received, overrides: Overrides = {}): Answer {
+  const { status, ...told } = toldReceived(received, overrides);
+  return json(status, told);
 }
 
 /** The answer to a delivery that was not taken: a code, never an exception's text. */
 export function answerError(error: unknown, overrides: Overrides = {}): Answer {
+  const { status, ...told } = toldError(error, overrides);
+  return json(status, told, retryHeaders(status));
+}
+
+/**
+ * The answer to a batch: what each item would have been answered alone, in their order, under the worst of
+ * their statuses. A number that is larger is worse: 503 and 500, which a sender tries again, before 400.
+ */
+export function answerBatch(items: readonly ReceivedItem[], overrides: Overrides = {}): Answer {
+  const told = items.map((item) =>
+    item.kind === "received" ? toldReceived(item.received, overrides) : toldError(item.error, overrides),
+  );
+  const status = told.length === 0 ? (overrides.final ?? 200) : Math.max(...told.map((item) => item.status));
+  return json(status, { items: told }, retryHeaders(status));
+}
+
+interface Told {
+  readonly status: number;
+}
+
+function toldReceived({ outcome, eventId, duplicate, mismatch }: Received, overrides: Overrides): Told {
+  const status = isFinal(outcome) && !mismatch ? (overrides.final ?? 200) : (overrides.open ?? 202);
+  return {
+    status,
+    outcome: duplicate ? "duplicate" : outcome,
+    ...(duplicate && { first: outcome }),
+    ...(mismatch && { mismatch }),
+    event: eventId,
+  } as Told;
+}
+
+function toldError(error: unknown, overrides: Overrides): Told {
   const code = error instanceof CounterfoilError ? error.code : "INTERNAL";
   const status = (code === "INTERNAL" ? undefined : overrides[code]) ?? statusOf(code);
-  return json(status, { error: code }, status === 503 ? { "retry-after": retryAfterSeconds } : {});
+  return { status, error: code } as Told;
+}
+
+function retryHeaders(status: number): Readonly<Record<string, string>> {
+  return status === 503 ? { "retry-after": retryAfterSeconds } : {};
 }
 
 /** The status that a code is answered with. */

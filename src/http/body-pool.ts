@@ -14,6 +14,8 @@ export interface BodySink {
   add(chunk: Uint8Array): void;
   /** All of them; not to be added to any more. */
   bytes(): Uint8Array;
+  /** Charges bytes that are held beside them until the answer; throws OVERLOADED where there is no room. */
+  holdMore(bytes: number): void;
 }
 
 export interface BodyPoolOptions {
@@ -40,19 +42,22 @@ export class BodyPool {
 
   /** Holds one body of a connection for as long as its use takes. */
   async hold<T>({ id, bodyBytesMax }: Connection, use: (body: BodySink) => Promise<T>): Promise<T> {
-    const body = new Body((bytes, more) => {
-      if (bytes + more > bodyBytesMax) {
-        throw new CounterfoilError(
-          "BODY_TOO_LARGE",
-          `Cannot read the body: it is over the connection's limit of ${bodyBytesMax} bytes`,
-        );
-      }
-      this.#charge(id, more);
-    });
+    const body = new Body(
+      (bytes, more) => {
+        if (bytes + more > bodyBytesMax) {
+          throw new CounterfoilError(
+            "BODY_TOO_LARGE",
+            `Cannot read the body: it is over the connection's limit of ${bodyBytesMax} bytes`,
+          );
+        }
+        this.#charge(id, more);
+      },
+      (more) => this.#charge(id, more),
+    );
     try {
       return await use(body);
     } finally {
-      this.#charge(id, -body.length);
+      this.#charge(id, -body.length - body.more);
     }
   }
 
@@ -80,11 +85,19 @@ export class BodyPool {
  */
 class Body implements BodySink {
   readonly #charge: (bytes: number, more: number) => void;
+  readonly #chargeMore: (more: number) => void;
   #buffer: Uint8Array = new Uint8Array();
   length = 0;
+  more = 0;
 
-  constructor(charge: (bytes: number, more: number) => void) {
+  constructor(charge: (bytes: number, more: number) => void, chargeMore: (more: number) => void) {
     this.#charge = charge;
+    this.#chargeMore = chargeMore;
+  }
+
+  holdMore(bytes: number): void {
+    this.#chargeMore(bytes);
+    this.more += bytes;
   }
 
   add(chunk: Uint8Array): void {

@@ -5,12 +5,13 @@
 import { CounterfoilError, type ErrorCode } from "../domain/errors.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { Emit } from "../domain/telemetry.ts";
-import type { Received } from "../inbox/arrival.ts";
+import type { Delivered } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
+import type { Hold } from "../inbox/inflate.ts";
 import { answerGreeting, answerHandshake, greetsByBody } from "../providers/handshake.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import type { Delivery } from "../verify/verify.ts";
-import { type Answer, answerError, answerOfHandshake, answerReceived } from "./answer.ts";
+import { type Answer, answerBatch, answerError, answerOfHandshake, answerReceived } from "./answer.ts";
 import { BodyPool, type BodySink } from "./body-pool.ts";
 import type { Gate } from "./gate.ts";
 
@@ -28,7 +29,7 @@ export interface HookRequest {
 
 /** Whoever takes a delivery whose bytes are complete, and tells of what it refuses: an inbox, here or in another thread. */
 export interface Receiver {
-  receive(connection: Connection, delivery: Delivery): Promise<Received>;
+  deliver(connection: Connection, delivery: Delivery, hold: Hold): Promise<Delivered>;
 }
 
 export interface HooksOptions {
@@ -83,14 +84,20 @@ export class Hooks {
     return this.#bodies.hold(connection, async (body) => {
       await request.readBody(body);
       const delivery = { headers, body: body.bytes(), arrivedAtMs, method, target };
-      return (await greetingAnswer(connection, delivery)) ?? this.#receive(connection, delivery);
+      const greeting = await greetingAnswer(connection, delivery);
+      return greeting ?? this.#deliver(connection, delivery, (bytes) => body.holdMore(bytes));
     });
   }
 
-  async #receive(connection: Connection, delivery: Delivery): Promise<Answer> {
+  async #deliver(connection: Connection, delivery: Delivery, hold: Hold): Promise<Answer> {
     const { answers, answerText } = connection.provider.rules;
     try {
-      return withText(answerReceived(await this.#options.inbox.receive(connection, delivery), answers), answerText);
+      const delivered = await this.#options.inbox.deliver(connection, delivery, hold);
+      const answer =
+        delivered.kind === "batch"
+          ? answerBatch(delivered.items, answers)
+          : answerReceived(delivered.received, answers);
+      return withText(answer, answerText);
     } catch (error) {
       // The inbox has told of it.
       return answerError(error, answers);

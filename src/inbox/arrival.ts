@@ -1,9 +1,35 @@
 import type { Event, Handler } from "../domain/handler.ts";
 import type { Decision } from "../domain/outcome.ts";
+import type { ParsedBody, UnreadableCause } from "../parse/parse-body.ts";
+import type { Identity } from "../providers/identify.ts";
 import type { ReceiptDraft } from "../store/store.ts";
 
 /** What to do with an event whose handler failed: keep and retry it, let the sender retry, or tell the caller. */
 export type FailurePolicy = "hold" | "refuse" | "throw";
+
+/** What is read of a verified delivery before its event: plain data, so that another thread of this process can read it. */
+export interface ReadDelivery {
+  readonly identity: Exclude<Identity, { readonly kind: "no_usable_id" }>;
+  readonly digest: string;
+  /** Why the body cannot be read. */
+  readonly unreadable: UnreadableCause | null;
+  /** The headers that are kept with the bytes. */
+  readonly headers: string;
+  readonly secretId: string;
+}
+
+/** A body, parsed as far as its event needs it. */
+export type EventBody = Pick<ParsedBody, "value" | "exactText">;
+
+/** A delivery on its way to its arrival; the body where it was parsed in this thread. */
+export interface Readable {
+  readonly read: ReadDelivery;
+  /** The signed bytes, which are kept; of a batch, those of its item. */
+  readonly bytes: Uint8Array;
+  /** What they say, as JSON text: the same bytes unless they were encoded. */
+  readonly content: Uint8Array;
+  readonly body?: EventBody;
+}
 
 /**
  * A verified delivery on its way to its receipt: either a handler is to run, or it was decided by
@@ -17,6 +43,8 @@ export interface Arrival {
   readonly later: boolean;
   /** What its handler left when it broke a transaction; it is not run again for that. */
   readonly broke?: Decision;
+  /** What its bytes say, as JSON text. */
+  readonly content: Uint8Array;
 }
 
 /** What tells events apart: copies of one have the same. */
@@ -44,3 +72,14 @@ export interface Received {
   /** The event is known with other content; this delivery's content was recorded beside it. */
   readonly mismatch: boolean;
 }
+
+/** What became of one item of a batch. */
+export type ReceivedItem =
+  | { readonly kind: "received"; readonly received: Received }
+  /** Nothing of it was kept. */
+  | { readonly kind: "refused"; readonly error: unknown };
+
+/** What became of a delivery that was verified: of its event, or of each item of its batch, in their order. */
+export type Delivered =
+  | { readonly kind: "event"; readonly received: Received }
+  | { readonly kind: "batch"; readonly items: readonly ReceivedItem[] };

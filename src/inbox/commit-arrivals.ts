@@ -18,7 +18,7 @@ import { CounterfoilError, doubtfulTroubles, hasCode, storeTroubles } from "../d
 import { behindReason, type Decision } from "../domain/outcome.ts";
 import type { OrderKey, Receipt } from "../domain/receipt.ts";
 import { sameContent } from "../parse/same-content.ts";
-import type { ClaimedReceipt, ReceiptDraft, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
+import type { ClaimedReceipt, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
 import type { Fate, GroupRun } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
@@ -293,7 +293,7 @@ class Group {
   async #redeliver(arrival: Arrival, known: Known): Promise<Fate<Received>> {
     const { draft } = arrival;
     const { id: receiptId, eventId, outcome, reason } = known;
-    const mismatch = differs(draft, known);
+    const mismatch = differs(arrival, known);
     const redelivery = { receiptId, mismatch: mismatch ? { digest: draft.digest, payload: draft.payload } : null };
     if (this.#options.careful) {
       const record = () => this.#tx.attempt(async () => this.#tx.recordRedeliveries([redelivery]));
@@ -316,6 +316,6 @@ function answered(answer: Received): Fate<Received> {
 }
 
 /** A digest names its rule: one made by another rule is compared by that rule, so that a changed preset does not look like changed content. */
-function differs(draft: ReceiptDraft, known: Known): boolean {
-  return draft.digest !== known.digest && sameContent(known.digest, draft.payload.bytes) === false;
+function differs({ draft, content }: Arrival, known: Known): boolean {
+  return draft.digest !== known.digest && sameContent(known.digest, content) === false;
 }

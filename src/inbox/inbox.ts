@@ -1,7 +1,7 @@
 /**
  * Takes deliveries from their bytes to their answer:
  *
- *   verify -> read (parse, identify, tenant, handler) -> one shared transaction -> answer
+ *   open (verify, inflate, parse, identify) -> tenant, handler -> one shared transaction -> answer
  *
  * Only a verified delivery gets past the first arrow; nothing about an unverified one is kept but a
  * bounded ring of safe facts.
@@ -9,17 +9,30 @@
 import { errorSummary } from "../domain/error-summary.ts";
 import { CounterfoilError } from "../domain/errors.ts";
 import type { StoreTx } from "../store/store.ts";
-import { explainRefusal, type Refused, type Verdict } from "../verify/verdict.ts";
+import { explainRefusal, type Refused } from "../verify/verdict.ts";
 import type { Delivery } from "../verify/verify.ts";
 import { GroupCommit } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { Signals } from "../work/wake.ts";
-import { type Arrival, type FailurePolicy, keyOf, type Received } from "./arrival.ts";
+import {
+  type Arrival,
+  type Delivered,
+  type FailurePolicy,
+  keyOf,
+  type Readable,
+  type Received,
+  type ReceivedItem,
+} from "./arrival.ts";
 import { commitArrivals, placeArrival } from "./commit-arrivals.ts";
 import type { Connection } from "./connection.ts";
-import { examine } from "./examine.ts";
-import { arrivalOf, readDelivery, type Readable } from "./read-event.ts";
+import type { Hold } from "./inflate.ts";
+import { openDelivery, type Opened } from "./open-delivery.ts";
+import { arrivalOf } from "./read-event.ts";
 import { RefusalRing } from "./refusal-ring.ts";
+import { takeItems } from "./take-items.ts";
+
+/** The caller of a library holds its bytes itself; one body is bounded all the same. */
+function unbounded(): void {}
 
 export class Inbox {
   readonly #runtime: Runtime;
@@ -47,15 +60,27 @@ export class Inbox {
   }
 
   /**
-   * Receives one delivery. Resolves after its commit; rejects with a coded error when nothing was kept.
-   * `policy` says what becomes of a failed handler; the connection's own by default.
+   * Receives what came over HTTP. Resolves after the commit of its event; of a batch after those of its
+   * items. Rejects with a coded error when nothing was kept. `hold` charges what an encoded body inflates to.
    */
-  async receive(
-    connection: Connection,
-    delivery: Delivery,
-    policy: FailurePolicy = connection.failing,
-  ): Promise<Received> {
-    return this.take(connection, await this.#read(connection, delivery), policy);
+  async deliver(connection: Connection, delivery: Delivery, hold: Hold): Promise<Delivered> {
+    const opened = await this.#open(connection, delivery, hold);
+    if (opened.kind === "event") {
+      return { kind: "event", received: await this.take(connection, opened.readable, connection.failing) };
+    }
+    return { kind: "batch", items: await this.#takeItems(connection, opened, connection.failing) };
+  }
+
+  /** Receives one event for a caller, who hears of a handler that failed: nothing is kept then. */
+  async receive(connection: Connection, delivery: Delivery): Promise<Received> {
+    return this.take(connection, await this.#openEvent(connection, delivery), "throw");
+  }
+
+  /** Receives one delivery for a caller, of one event or of a batch. */
+  async receiveBatch(connection: Connection, delivery: Delivery): Promise<readonly ReceivedItem[]> {
+    const opened = await this.#open(connection, delivery, unbounded);
+    if (opened.kind === "batch") return this.#takeItems(connection, opened, "throw");
+    return takeItems([opened.readable], { groupMax: 1, take: (item) => this.take(connection, item, "throw") });
   }
 
   /** The rest of the way, for a delivery that was verified and read, here or in another thread of this process. */
@@ -87,7 +112,7 @@ export class Inbox {
     delivery: Delivery,
     within: (work: (tx: StoreTx, signals: Signals) => Promise<Received>) => Promise<Received>,
   ): Promise<Received> {
-    const readable = await this.#read(connection, delivery);
+    const readable = await this.#openEvent(connection, delivery);
     let arrival: Arrival | undefined;
     try {
       const found = arrivalOf(connection, readable, "throw");
@@ -114,17 +139,35 @@ export class Inbox {
     await this.#refusals.flush();
   }
 
-  async #read(connection: Connection, delivery: Delivery): Promise<Readable> {
-    let verdict: Verdict;
+  #takeItems(
+    connection: Connection,
+    { items }: Extract<Opened, { readonly kind: "batch" }>,
+    policy: FailurePolicy,
+  ): Promise<readonly ReceivedItem[]> {
+    for (const item of items) if (item instanceof CounterfoilError) this.#tellFailure(connection, undefined, item);
+    const { groupMax } = this.#runtime.limits;
+    return takeItems(items, { groupMax, take: (item) => this.take(connection, item, policy) });
+  }
+
+  async #openEvent(connection: Connection, delivery: Delivery): Promise<Readable> {
+    const opened = await this.#open(connection, delivery, unbounded);
+    if (opened.kind === "event") return opened.readable;
+    throw new CounterfoilError(
+      "NOT_ALLOWED",
+      `Cannot receive the delivery to "${connection.id}" as one event: it is a batch; call app.receiveBatch`,
+    );
+  }
+
+  async #open(connection: Connection, delivery: Delivery, hold: Hold): Promise<Opened> {
+    let opened: Opened | Refused;
     try {
-      const found = examine(connection, delivery);
-      verdict = found instanceof Promise ? await found : found;
-      if (verdict.kind === "verified") return readDelivery(connection, delivery, verdict);
+      opened = await openDelivery(connection, delivery, { hold, itemsMax: this.#runtime.limits.batchMax });
     } catch (error) {
       this.#tellFailure(connection, undefined, error);
       throw error;
     }
-    throw this.refuse(connection, verdict, delivery.arrivedAtMs);
+    if (opened.kind === "refused") throw this.refuse(connection, opened, delivery.arrivedAtMs);
+    return opened;
   }
 
   #tellFailure({ id }: Connection, arrival: Arrival | undefined, error: unknown): void {

@@ -11,12 +11,22 @@ const namesByRules = new WeakMap<ProviderRules, readonly string[]>();
  * anything and is not kept.
  */
 export function keptHeaders(rules: ProviderRules, headers: DeliveryHeaders): string {
+  return JSON.stringify(keptPairs(rules, headers));
+}
+
+/** Those of one item of a batch, whose bytes are JSON whatever the whole was sent as. */
+export function keptItemHeaders(rules: ProviderRules, headers: DeliveryHeaders): string {
+  const pairs = keptPairs(rules, headers).filter(([name]) => name !== "content-type" && name !== "content-encoding");
+  return JSON.stringify([["content-type", "application/json"], ...pairs]);
+}
+
+function keptPairs(rules: ProviderRules, headers: DeliveryHeaders): [string, string][] {
   const pairs: [string, string][] = [];
   for (const name of keptNames(rules)) {
     const value = headers.get(name);
     if (value !== undefined) pairs.push([name, value]);
   }
-  return JSON.stringify(pairs);
+  return pairs;
 }
 
 function keptNames(rules: ProviderRules): readonly string[] {
@@ -27,9 +37,11 @@ function keptNames(rules: ProviderRules): readonly string[] {
   return names;
 }
 
-function namesOf({ schemes, identity }: ProviderRules): readonly string[] {
+function namesOf({ schemes, identity, encodings, signedBytes }: ProviderRules): readonly string[] {
   const sources = identitySources(identity).flatMap((source) => (source.from === "header" ? [source.name] : []));
-  const names = ["content-type", ...schemes.flatMap(schemeHeaders), ...sources];
+  // What is signed inflated is kept inflated.
+  const encoding = encodings.length > 0 && signedBytes === "sent" ? ["content-encoding"] : [];
+  const names = ["content-type", ...encoding, ...schemes.flatMap(schemeHeaders), ...sources];
   return [...new Set(names.map((name) => name.toLowerCase()))];
 }
 

@@ -3,7 +3,7 @@ import { stripe } from "../providers/stripe.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import { emptyKeyring } from "../verify/keyring.ts";
 import type { Connection } from "./connection.ts";
-import { assertMediaType } from "./media-type.ts";
+import { type MediaType, mediaTypeOf } from "./media-type.ts";
 
 const connection: Connection = {
   id: "stripe",
@@ -21,7 +21,7 @@ const connection: Connection = {
   order: null,
 };
 
-const assert = (...raw: readonly string[]): void => assertMediaType(connection, headersFromRaw(raw));
+const assert = (...raw: readonly string[]): MediaType => mediaTypeOf(connection, headersFromRaw(raw));
 
 test.each([
   [],
@@ -50,4 +50,27 @@ test.each([
   expect(() => assert(...raw)).toThrow(
     expect.objectContaining({ code: "MEDIA_TYPE_REFUSED", message: expect.stringMatching(message) }),
   );
+});
+
+test("takes what is declared, and tells how it is to be read", () => {
+  const rules = {
+    ...connection.provider.rules,
+    contentTypes: ["application/json", "application/x-www-form-urlencoded"] as const,
+    encodings: ["gzip"] as const,
+  };
+  const declared = { ...connection, provider: { ...connection.provider, rules } };
+  const read = (...raw: readonly string[]): MediaType => mediaTypeOf(declared, headersFromRaw(raw));
+  expect(read("content-encoding", " GZIP", "content-type", "application/json")).toEqual({
+    isGzip: true,
+    isForm: false,
+  });
+  for (let time = 0; time < 2; time += 1) {
+    expect(read("content-type", "Application/X-WWW-Form-Urlencoded; charset=utf-8")).toEqual({
+      isGzip: false,
+      isForm: true,
+    });
+  }
+  for (const encoding of ["br", "gzip, gzip", "x-gzip"]) {
+    expect(() => read("content-encoding", encoding)).toThrow("taken is gzip");
+  }
 });

@@ -1,65 +1,33 @@
 /**
- * Reads a verified delivery in two steps: who it is, which any thread can tell, and then, by the user's
- * own functions and only where the engine runs, whose it is and what is to be done with it.
+ * The second step of reading a verified delivery, by the user's own functions and only where the engine
+ * runs: whose it is, and what is to be done with it. The first, which any thread can do, is open-delivery.ts.
  */
 import { sha256 } from "../domain/digest.ts";
 import { errorSummary } from "../domain/error-summary.ts";
-import { CounterfoilError, hasCode } from "../domain/errors.ts";
+import { hasCode } from "../domain/errors.ts";
 import type { Event, Handler } from "../domain/handler.ts";
 import { readPath } from "../domain/json.ts";
 import { namePart } from "../domain/names.ts";
 import { type Decision, unmappedReason } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
-import { parseAgain, type ParsedBody, parseBody, type UnreadableCause } from "../parse/parse-body.ts";
-import { identify, type Identity } from "../providers/identify.ts";
+import { parseAgain } from "../parse/parse-body.ts";
 import type { ReceiptDraft } from "../store/store.ts";
-import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
-import { type Authenticated, authenticatedBy } from "../verify/scheme.ts";
-import type { Verified } from "../verify/verdict.ts";
-import type { Delivery } from "../verify/verify.ts";
-import type { Arrival, FailurePolicy, Reading } from "./arrival.ts";
+import { authenticatedBy } from "../verify/scheme.ts";
+import type { Arrival, FailurePolicy, Readable, Reading } from "./arrival.ts";
 import { type Connection, tenantOf } from "./connection.ts";
-import { keptHeaders } from "./kept-headers.ts";
-
-type Identified = Exclude<Identity, { readonly kind: "no_usable_id" }>;
-
-/** What is read of a verified delivery before its event: plain data, so that another thread of this process can read it. */
-export interface ReadDelivery {
-  readonly identity: Identified;
-  readonly digest: string;
-  /** Why the body cannot be read. */
-  readonly unreadable: UnreadableCause | null;
-  /** The headers that are kept with the bytes. */
-  readonly headers: string;
-  readonly secretId: string;
-}
-
-/** A body, parsed as far as its event needs it. */
-export type EventBody = Pick<ParsedBody, "value" | "exactText">;
-
-/** A delivery on its way to its arrival; the body where it was parsed in this thread. */
-export interface Readable {
-  readonly read: ReadDelivery;
-  readonly bytes: Uint8Array;
-  readonly body?: EventBody;
-}
-
-/**
- * Reads a verified delivery.
- *
- * @throws CounterfoilError NO_EVENT_ID when the delivery cannot be told from others.
- */
-export function readDelivery(connection: Connection, delivery: Delivery, verdict: Verified): Readable {
-  const { headers, body: bytes, arrivedAtMs } = delivery;
-  const { authenticated, secretId } = verdict;
-  const kept = keptHeaders(connection.provider.rules, headers);
-  return readBytes(connection, { headers, bytes, authenticated, arrivedAtMs }, { headers: kept, secretId });
-}
+import { inflateStored } from "./inflate.ts";
+import { storedMediaType } from "./media-type.ts";
+import { contentOf, readContent } from "./open-delivery.ts";
 
 /** Turns a delivery that was read into an arrival. */
 export function arrivalOf(connection: Connection, readable: Readable, policy: FailurePolicy): Arrival {
-  return { ...arrived(connection, readable), policy, later: connection.apply === "later" };
+  return {
+    ...arrived(connection, readable),
+    policy,
+    later: connection.apply === "later",
+    content: readable.content,
+  };
 }
 
 /** A stored event, read again; without a draft where it cannot even be told any more who it is. */
@@ -70,43 +38,20 @@ export interface StoredReading {
 
 /** Reads the bytes of a stored event again, by the configuration of today. Never throws over its content. */
 export function readStored(connection: Connection, receipt: Receipt, payload: Payload): StoredReading {
+  const { rules } = connection.provider;
   const headers = headersFromRaw((JSON.parse(payload.headers) as [string, string][]).flat());
-  const authenticated = authenticatedBy(connection.provider.rules.schemes[0]);
+  const authenticated = authenticatedBy(rules.schemes[0]);
   const kept = { headers: payload.headers, secretId: receipt.secretId };
+  const { isGzip, isForm } = storedMediaType(rules, headers);
+  const { bytes } = payload;
+  const inflated = isGzip ? inflateStored(bytes, connection.bodyBytesMax) : bytes;
+  const content = contentOf(connection, { inflated, isForm }, bytes);
   try {
-    return arrived(connection, readBytes(connection, { headers, bytes: payload.bytes, authenticated }, kept));
+    return arrived(connection, readContent(connection, { headers, bytes, content, authenticated }, kept));
   } catch (error) {
     if (!hasCode(error, "NO_EVENT_ID")) throw error;
     return { draft: null, reading: decided("quarantined", "its id cannot be read by the preset of today") };
   }
-}
-
-function readBytes(
-  { id, provider }: Connection,
-  {
-    headers,
-    bytes,
-    authenticated,
-    arrivedAtMs = 0,
-  }: {
-    readonly headers: DeliveryHeaders;
-    readonly bytes: Uint8Array;
-    readonly authenticated: Authenticated;
-    readonly arrivedAtMs?: number;
-  },
-  kept: Pick<ReadDelivery, "headers" | "secretId">,
-): Readable {
-  const body = parseBody(bytes, provider.plan);
-  const identity = identify(provider.rules, { headers, body, authenticated, arrivedAtMs });
-  if (identity.kind === "no_usable_id") {
-    throw new CounterfoilError(
-      "NO_EVENT_ID",
-      `Cannot take the delivery to "${id}": its event id is unusable (${identity.cause}); check the preset's identity`,
-    );
-  }
-  const { digest } = body;
-  if (body.kind === "unreadable") return { read: { identity, digest, unreadable: body.cause, ...kept }, bytes };
-  return { read: { identity, digest, unreadable: null, ...kept }, bytes, body };
 }
 
 function arrived(connection: Connection, readable: Readable): Pick<Arrival, "draft" | "reading"> {
@@ -150,7 +95,7 @@ function tenantFor(connection: Connection, account: string): Tenant {
   }
 }
 
-function readingOf(connection: Connection, { read, bytes, ...parsed }: Readable, tenant: Tenant): Reading {
+function readingOf(connection: Connection, { read, bytes, content, ...parsed }: Readable, tenant: Tenant): Reading {
   const { identity } = read;
   const { plan, rules } = connection.provider;
   if (identity.kind === "quarantined") return decided("quarantined", identity.cause);
@@ -162,7 +107,7 @@ function readingOf(connection: Connection, { read, bytes, ...parsed }: Readable,
   }
   const handler = connection.handlers.get(identity.type);
   if (handler === undefined) return decided("ignored", unmappedReason);
-  const body = parsed.body ?? parseAgain(bytes, plan);
+  const body = parsed.body ?? parseAgain(content, plan);
   return runnable(connection, handler, {
     connection: connection.id,
     account: identity.account,

@@ -41,15 +41,29 @@ const byteOrderMark = "\ufeff";
  * ```
  */
 export function parseBody(bytes: Uint8Array, plan: BodyPlan): ParsedBody | UnreadableBody {
+  const read = readText(bytes, plan);
+  if (typeof read === "string") return unreadableBody(read, bytes, plan);
+  const { findings, value } = read;
+  if (findings.nonFinite) return unreadableBody("non_finite_number", bytes, plan);
+  return new ParsedBody(value, digestOf(bytes, read), read);
+}
+
+/** A body that is JSON, whatever numbers it has. */
+export interface BodyText extends Reading {
+  readonly value: unknown;
+  /** The text with its byte order mark, if it has one. */
+  readonly decoded: string;
+}
+
+/** Reads the text of a body, or says why that is none. */
+export function readText(bytes: Uint8Array, plan: BodyPlan): BodyText | UnreadableCause {
   const decoded = decode(bytes);
-  if (decoded === undefined) return unreadable("invalid_utf8", bytes, plan);
+  if (decoded === undefined) return "invalid_utf8";
   const text = decoded.startsWith(byteOrderMark) ? decoded.slice(1) : decoded;
   const findings = scan(text, plan);
-  if (findings.tooDeep) return unreadable("too_deep", bytes, plan);
+  if (findings.tooDeep) return "too_deep";
   const json = parse(text);
-  if (json === undefined) return unreadable("not_json", bytes, plan);
-  if (findings.nonFinite) return unreadable("non_finite_number", bytes, plan);
-  return new ParsedBody(json.value, digestOf(bytes, { decoded, plan, findings }), { text, plan, findings });
+  return json === undefined ? "not_json" : { value: json.value, decoded, text, plan, findings };
 }
 
 /**
@@ -70,7 +84,7 @@ export function parseAgain(bytes: Uint8Array, plan: BodyPlan): Pick<ParsedBody, 
   };
 }
 
-interface Reading {
+export interface Reading {
   readonly text: string;
   readonly plan: BodyPlan;
   readonly findings: Findings;
@@ -124,7 +138,8 @@ export class ParsedBody {
   }
 }
 
-function unreadable(cause: UnreadableCause, bytes: Uint8Array, { rule }: BodyPlan): UnreadableBody {
+/** What stands for a body that cannot be read: the digest is of all its bytes. */
+export function unreadableBody(cause: UnreadableCause, bytes: Uint8Array, { rule }: BodyPlan): UnreadableBody {
   return { kind: "unreadable", cause, digest: `${rule}:${hash("sha256", bytes, "hex")}` };
 }
 
@@ -148,10 +163,7 @@ function parse(text: string): { readonly value: unknown } | undefined {
  * The digest of what was sent, less the volatile values. Valid UTF-8 has one spelling, so hashing the
  * rest of the text hashes the rest of the bytes; nothing is serialised again.
  */
-function digestOf(
-  bytes: Uint8Array,
-  { decoded, plan, findings }: { decoded: string; plan: BodyPlan; findings: Findings },
-): string {
+function digestOf(bytes: Uint8Array, { decoded, plan, findings }: BodyText): string {
   const { cuts } = findings;
   if (cuts.length === 0) return `${plan.rule}:${hash("sha256", bytes, "hex")}`;
   const offset = decoded.startsWith(byteOrderMark) ? 1 : 0;

@@ -80,7 +80,7 @@ export function scan(text: string, plan: BodyPlan): Findings {
 }
 
 /** Just past the quote that ends a string: the first one with an even number of backslashes before it. */
-function stringEnd(text: string, from: number): number {
+export function stringEnd(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
     while (before >= from && text.charCodeAt(before) === backslash) before--;

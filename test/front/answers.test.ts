@@ -1,8 +1,9 @@
 /** Whatever is sent is answered, told and kept the same with the HTTP thread and without it. */
+import { gzipSync } from "node:zlib";
 import { signDelivery } from "counterfoil/providers";
 import { expect, test } from "vitest";
 import { chunkedBytes, openRaw, type RawRequest, requestBytes } from "../../src/testing/raw-http.ts";
-import { careless, caseSecret, signedBytes, signedEvent } from "../support/case-delivery.ts";
+import { careless, caseSecret, item, signedBatch, signedBytes, signedEvent } from "../support/case-delivery.ts";
 import { storeAt } from "../support/engine.ts";
 import { type FrontProcess, hook, kept, live, serveFront } from "./front-server.ts";
 
@@ -44,6 +45,26 @@ const requests: readonly (readonly [what: string, answer: string, RawRequest | U
     "one that is told so",
     '500 {"error":"HANDLER_FAILED"}',
     hook(signedEvent("evt-4", {}, { type: "failing" }), "strict"),
+  ],
+  [
+    "a compressed delivery",
+    '200 {"outcome":"applied","event":"evt-z"}',
+    hook(signedBytes(gzipSync(signedEvent("evt-z").body), { "content-encoding": "gzip" }), "zipped"),
+  ],
+  [
+    "a form",
+    '200 {"outcome":"applied","event":"evt-f"}',
+    hook(
+      signedBytes(`payload=${encodeURIComponent(Buffer.from(signedEvent("evt-f").body).toString())}`, {
+        "content-type": "application/x-www-form-urlencoded",
+      }),
+      "posted",
+    ),
+  ],
+  [
+    "a batch",
+    '400 {"items":[{"status":200,"outcome":"applied","event":"evt-b1"},{"status":400,"error":"NO_EVENT_ID"},{"status":200,"outcome":"duplicate","first":"applied","event":"evt-b1"},{"status":200,"outcome":"applied","event":"evt-b2"}]}',
+    hook(signedBatch([item("evt-b1"), {}, item("evt-b1"), item("evt-b2")]), "bundled"),
   ],
   ["bytes that are no JSON", "202", hook(signedBytes(Buffer.from([0, 255, 128])))],
   ["no bytes", "202", hook(signedBytes(""))],

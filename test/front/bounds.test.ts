@@ -22,11 +22,11 @@ function silentEngine(limits: { readonly waitingMax?: number } = {}) {
     },
   });
   const deliver = (id: string, body = signedEvent(id).body) =>
-    inbox.receive(connection, {
-      headers: headersFromFetch(new Headers(signedEvent(id).headers)),
-      body,
-      arrivedAtMs: 0,
-    });
+    inbox.deliver(
+      connection,
+      { headers: headersFromFetch(new Headers(signedEvent(id).headers)), body, arrivedAtMs: 0 },
+      () => undefined,
+    );
   return { inbox, turns, deliver };
 }
 
@@ -84,7 +84,7 @@ test("deliveries that wait are bounded, and each that is answered makes room for
   const [first, second] = turns[0]!.deliveries.map(({ id }) => id) as [number, number];
   const received = { eventId: "evt-2", outcome: "applied", reason: null, duplicate: false, mismatch: false } as const;
   inbox.settle([{ id: second, received }]);
-  expect(await waiting[1]).toEqual(received);
+  expect(await waiting[1]).toEqual({ kind: "event", received });
   waiting[1] = deliver("evt-4");
   await expect(deliver("evt-5")).rejects.toMatchObject({ code: "OVERLOADED" });
   inbox.settle([{ id: first, error: { code: "STORE_BUSY", message: "it is busy" } }]);
@@ -93,7 +93,7 @@ test("deliveries that wait are bounded, and each that is answered makes room for
   inbox.settle([{ id: first, received }]);
   await setImmediate();
   inbox.settle([{ id: turns[1]!.deliveries[0]!.id, received }]);
-  expect(await waiting[1]).toEqual(received);
+  expect(await waiting[1]).toEqual({ kind: "event", received });
 });
 
 test("whoever asks for health shares one question, and is told no when it is not answered in time", async () => {

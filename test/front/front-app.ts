@@ -1,7 +1,7 @@
 /** What the tests of the HTTP thread receive with: senders that sign, a table of what was applied, and handlers that misbehave. */
 import { existsSync } from "node:fs";
 import { type App, connect, defineApp, type Emit, type Limits, type } from "counterfoil";
-import { careless, caseSecret, sender } from "../support/case-delivery.ts";
+import { bundled, careless, caseSecret, posted, sender, zipped } from "../support/case-delivery.ts";
 import { storeAt } from "../support/engine.ts";
 import { patient } from "../support/patient.ts";
 
@@ -29,10 +29,14 @@ export function frontApp({ address, secret = caseSecret, limits, telemetry, more
   });
   const handlers = [changed, blocking, failing];
   const common = { secrets: [secret], tenant: "acme" } as const;
+  const encoded = [zipped, posted, bundled].map((provider) =>
+    connect(provider.name, { ...common, provider, handlers: [{ ...changed, provider: provider.name }] }),
+  );
   return defineApp({
     store: storeAt(address),
     connections: [
       ...["sender", ...more].map((id) => connect(id, { ...common, provider: sender, handlers })),
+      ...encoded,
       connect("strict", { ...common, provider: sender, handlers, failing: "refuse" }),
       connect("careless", {
         ...common,
