@@ -119,13 +119,17 @@ async function groups(failing: "hold" | "refuse" = "hold", clock?: VirtualClock)
   return {
     ...server,
     turn: async (...deliveries) => {
-      const received = deliveries.map(({ headers, body }) =>
-        inbox.receive(connection, { headers: headersFromFetch(new Headers(headers)), body, arrivedAtMs: 0 }).then(
-          ({ outcome, duplicate, mismatch }) =>
-            [duplicate ? `duplicate of ${outcome}` : outcome, mismatch && "mismatch"].filter(Boolean).join(", "),
-          (error: { readonly code: string }) => error.code,
-        ),
-      );
+      const received = deliveries.map(async ({ headers: given, body }) => {
+        const headers = headersFromFetch(new Headers(given));
+        try {
+          const delivered = await inbox.deliver(connection, { headers, body, arrivedAtMs: 0 }, () => undefined);
+          if (delivered.kind === "batch") throw new Error("it is no batch");
+          const { outcome, duplicate, mismatch } = delivered.received;
+          return [duplicate ? `duplicate of ${outcome}` : outcome, mismatch && "mismatch"].filter(Boolean).join(", ");
+        } catch (error) {
+          return (error as { readonly code: string }).code;
+        }
+      });
       return Promise.all(received);
     },
   };
