@@ -18,8 +18,8 @@ export interface MediaType {
  * @throws CounterfoilError MEDIA_TYPE_REFUSED.
  */
 export function mediaTypeOf({ id, provider: { rules } }: Connection, headers: DeliveryHeaders): MediaType {
-  const encoding = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
-  if (encoding !== "identity" && !(rules.encodings as readonly string[]).includes(encoding)) {
+  const encoding = encodingOf(headers);
+  if (encoding !== "" && encoding !== "identity" && !(rules.encodings as readonly string[]).includes(encoding)) {
     const taken = rules.encodings.length === 0 ? "none" : rules.encodings.join(", ");
     refuse(id, `its content encoding is "${printable(encoding)}", taken is ${taken}`);
   }
@@ -28,11 +28,15 @@ export function mediaTypeOf({ id, provider: { rules } }: Connection, headers: De
 
 /** The declared type of a stored delivery, which was taken once. */
 export function storedMediaType(rules: ProviderRules, headers: DeliveryHeaders): MediaType {
-  const [type] = partsOf(headers.get("content-type") ?? "");
+  const [type = ""] = partsOf(headers.get("content-type") ?? "");
   return {
-    isGzip: headers.get("content-encoding") !== undefined,
-    isForm: (type || rules.contentTypes[0]) === formType,
+    isGzip: encodingOf(headers) === "gzip",
+    isForm: (type === "" ? rules.contentTypes[0] : type) === formType,
   };
+}
+
+function encodingOf(headers: DeliveryHeaders): string {
+  return headers.get("content-encoding")?.trim().toLowerCase() ?? "";
 }
 
 function typeOf(

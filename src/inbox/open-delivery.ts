@@ -78,7 +78,7 @@ function opened(connection: Connection, openable: Openable, verdict: Verified | 
   if (Array.isArray(items)) {
     assertFew(items.length, openable.itemsMax);
     const kept = { headers: keptItemHeaders(rules, headers), secretId };
-    return { kind: "batch", items: readItems(connection, items, { headers, authenticated, arrivedAtMs }, kept) };
+    return { kind: "batch", items: readItems(connection, items, { headers, authenticated, arrivedAtMs, kept }) };
   }
   const kept = { headers: keptHeaders(rules, headers), secretId };
   return {
@@ -110,8 +110,7 @@ export function contentOf(
 function readItems(
   connection: Connection,
   items: readonly Uint8Array[],
-  common: Omit<Signed, "bytes" | "content">,
-  kept: Kept,
+  { kept, ...common }: Omit<Signed, "bytes" | "content"> & { readonly kept: Kept },
 ): (Readable | CounterfoilError)[] {
   return items.map((item) => {
     try {

@@ -43,11 +43,11 @@ interface ToldItems {
 }
 
 function post(server: CaseServer, delivery: SignedDelivery): Promise<ToldItems> {
-  return server.post(delivery, "bundled") as Promise<ToldItems>;
+  return server.post(delivery, "bundled");
 }
 
-async function applied(server: CaseServer): Promise<readonly unknown[]> {
-  return (await server.rows("SELECT event FROM applied")).map((row) => (row as { event: unknown }).event).sort();
+async function applied(server: CaseServer): Promise<readonly string[]> {
+  return (await server.rows("SELECT event FROM applied")).map((row) => (row as { event: string }).event).sort();
 }
 
 test("each item is an event of its own, and a copy of the batch is a duplicate of each", async () => {
