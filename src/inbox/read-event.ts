@@ -69,11 +69,12 @@ function arrived(connection: Connection, readable: Readable): Pick<Arrival, "dra
     secretId,
     payload: { bytes, headers },
     bytesKeptMs: connection.bytesKeptMs,
+    // Where a field goes with one event only, another event that has it is no honest one.
     // The type counts too: it often travels unsigned, and the same body may honestly come under two types.
     replay:
       identity.signed.id || rules.replayWindowMs === 0
         ? null
-        : { digest: sha256(`${identity.type}\n${digest}`), windowMs: rules.replayWindowMs },
+        : { digest: sha256(identity.singleUse ?? `${identity.type}\n${digest}`), windowMs: rules.replayWindowMs },
   };
   return { draft, reading: readingOf(connection, readable, tenant) };
 }

@@ -17,7 +17,8 @@ export function idSources({ id }: IdentityRule): readonly (FieldSource | Content
 
 /** Every plain source that an identity reads, a digest of the content apart. */
 export function identitySources(rule: IdentityRule): readonly PlainSource[] {
-  return [...idSources(rule), rule.type, ...(rule.account ?? [])].flatMap((source) =>
+  const singleUse = rule.singleUse ? [rule.singleUse] : [];
+  return [...idSources(rule), rule.type, ...(rule.account ?? []), ...singleUse].flatMap((source) =>
     source.from === "digest" ? [] : plainSources(source),
   );
 }

@@ -22,6 +22,9 @@ const day = 24 * 3_600_000;
  */
 export const github: Provider<"github", GithubEvents> = defineProvider({
   name: "github",
+  title: "GitHub",
+  docs: "https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries",
+  proof: "published vectors",
   schemes: [
     {
       kind: "hmac",

@@ -26,6 +26,8 @@ interface Named {
   readonly type: string;
   readonly account: string;
   readonly signed: SignedFields;
+  /** What goes with this event only, where the preset names such a field. */
+  readonly singleUse?: string;
 }
 
 /** Who an event is. */
@@ -66,6 +68,7 @@ export function identify({ identity }: ProviderRules, delivery: ReadDelivery): I
     type: "text" in type ? type.text : "",
     account: "text" in account ? account.text : "",
     signed: signedFields(identity, authenticated),
+    ...singleUse(identity, delivery),
   };
   if (body.kind === "unreadable") return { kind: "quarantined", cause: body.cause, ...named };
   if ("problem" in type) return { kind: "quarantined", cause: `type_${type.problem}`, ...named };
@@ -79,6 +82,11 @@ export function identify({ identity }: ProviderRules, delivery: ReadDelivery): I
 export function identityPaths(identity: IdentityRule): readonly JsonPath[] {
   const paths = identitySources(identity).flatMap((source) => (source.from === "body" ? [source.path] : []));
   return identity.mode === undefined ? paths : [...paths, identity.mode.path];
+}
+
+function singleUse({ singleUse: source }: IdentityRule, delivery: ReadDelivery): { readonly singleUse?: string } {
+  const field = source && readField(source, delivery);
+  return field !== undefined && "text" in field ? { singleUse: field.text } : {};
 }
 
 type Field = { readonly text: string } | { readonly problem: TextProblem };

@@ -43,6 +43,11 @@ export interface IdentityRule {
   readonly type: FieldSource;
   /** The provider's sub-account: the first of these that is there. None is the account `""`. */
   readonly account?: readonly FieldSource[];
+  /**
+   * A signed field that goes with one event only, where the signature does not cover the body: whoever has
+   * one signature could else put it to another. The same value with another id is suspected to be a replay.
+   */
+  readonly singleUse?: FieldSource;
   /** The field that tells test events from live ones. */
   readonly mode?: { readonly path: JsonPath; readonly live: Json; readonly test: Json };
 }

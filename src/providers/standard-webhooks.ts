@@ -41,6 +41,9 @@ export function standardWebhooksSchemes(options: StandardWebhooksOptions = {}): 
 function preset(options: StandardWebhooksOptions): Provider<"standard-webhooks"> {
   return defineProvider({
     name: "standard-webhooks",
+    title: "Standard Webhooks",
+    docs: "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
+    proof: "published vectors",
     schemes: standardWebhooksSchemes(options),
     identity: { id: { from: "header", name: "webhook-id" }, type: { from: "body", path: ["type"] } },
     data: ["data"],

@@ -21,6 +21,9 @@ const day = 24 * 3_600_000;
  */
 export const stripe: Provider<"stripe", StripeEvents> = defineProvider({
   name: "stripe",
+  title: "Stripe",
+  docs: "https://docs.stripe.com/webhooks/signature",
+  proof: "the provider's SDK",
   schemes: [
     {
       kind: "hmac",

@@ -79,6 +79,8 @@ interface SignatureScheme {
   readonly key: KeyText;
   readonly signed: readonly SignedPart[];
   readonly timestamp?: TimestampRule;
+  /** Headers that have to say this, such as the name of the algorithm: another one is not verified as this. */
+  readonly requires?: Readonly<Record<string, string>>;
 }
 
 /** A keyed hash over the signed parts (RFC 2104). */
@@ -214,6 +216,7 @@ export function headersOf(scheme: Scheme): readonly string[] {
   return [
     ...scheme.headers,
     ...(from !== undefined && "header" in from ? [from.header] : []),
+    ...Object.keys(scheme.requires ?? {}),
     ...(scheme.kind === "rsa" && scheme.certificate ? [scheme.certificate.urlHeader] : []),
     ...authenticatedBy(scheme).headers,
   ];

@@ -78,7 +78,7 @@ function signatureHeaders(scheme: HeaderScheme, secret: string, input: SigningIn
   const [text = ""] = secret.split("\n");
   const signature = makeSignature(scheme, secret, { body, timestamp, header, method, url, secret: text });
   if (rule !== undefined && "header" in rule.from) signed[rule.from.header] = timestamp;
-  return { ...signed, [scheme.headers[0]]: signatureValue(scheme, signature, timestamp) };
+  return { ...signed, ...scheme.requires, [scheme.headers[0]]: signatureValue(scheme, signature, timestamp) };
 }
 
 function makeSignature(scheme: HeaderScheme, secret: string, values: PartValues): Buffer {

@@ -25,6 +25,10 @@ export function verifyHeader(
     if (headers.count(name) > 1) return miss("ambiguous_header");
     if (!headers.get(name)?.trim()) return miss("missing_signed_header");
   }
+  for (const [name, value] of Object.entries(scheme.requires ?? {})) {
+    if (headers.count(name) > 1) return miss("ambiguous_header");
+    if (headers.get(name) !== value) return miss("malformed_signature");
+  }
   const early = earlyTimestamp(scheme, delivery, read);
   if (typeof early === "string") return miss(early);
   const values: PartValues = {
