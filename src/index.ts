@@ -15,6 +15,7 @@ export type { Duration } from "./domain/duration.ts";
 export {
   type Abandoned,
   type AbandonedContext,
+  type CommonEffectOptions,
   effect,
   type Effect,
   type EffectOptions,
@@ -38,6 +39,15 @@ export type { Obligation } from "./domain/obligation.ts";
 export type { Outcome } from "./domain/outcome.ts";
 export type { Payload, Receipt } from "./domain/receipt.ts";
 export { resource, type Resource, type SnapshotInput, type SnapshotResult } from "./domain/resource.ts";
+export {
+  type AnsweredDetails,
+  sendEffect,
+  type SendContext,
+  type SendEffectOptions,
+  type SendIdempotency,
+  type Sending,
+  type SendLookup,
+} from "./domain/send-effect.ts";
 export { type Schema, type } from "./domain/schema.ts";
 export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";

@@ -132,6 +132,12 @@ function effectsByName(effects: readonly Effect<never>[], limits: Limits): Reado
     if (problem !== undefined) invalid(`effect "${name}": ${problem}`);
     byName.set(name, definition);
   }
+  for (const { name, definition } of effects) {
+    for (const alias of definition.aliases ?? []) {
+      if (byName.has(alias)) invalid(`effect "${name}": its alias "${alias}" is the name of another effect`);
+      byName.set(alias, definition);
+    }
+  }
   return byName;
 }
 

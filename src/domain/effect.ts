@@ -4,6 +4,7 @@ import type { Duration } from "./duration.ts";
 import type { Json } from "./json.ts";
 import type { Reached } from "./obligation.ts";
 import type { Schema } from "./schema.ts";
+import type { SendEffectOptions, SendIdempotency, SendLookup } from "./send-effect.ts";
 import type { Tx } from "./sql.ts";
 import type { Withdraw } from "./withdraw.ts";
 
@@ -79,10 +80,34 @@ export interface Lookup<Input, Answer, Found> {
 /** Verdicts that an effect may give to a status instead of the documented table's. */
 export type StatusVerdict = "done" | "again" | "unknown" | "running" | "pause" | "permanent" | "key_reused";
 
-/** How an effect is requested, recognised at the provider, looked up and settled. */
-export interface EffectOptions<Input, Answer, Found> {
+/** What every effect declares, however it calls. */
+export interface CommonEffectOptions<Input, Answer> {
   readonly input: Schema<Input>;
   readonly answer?: Schema<Answer>;
+  /** Runs after verdict and answer are committed; retried from the stored answer, never causes a re-send. */
+  readonly settled?: (context: SettledContext<Input, NoInfer<Answer>>) => unknown;
+  /**
+   * The twin of `settled` for what was withdrawn or cancelled: runs after that is committed, from what is
+   * stored, and again until it is done. It never runs for an operation that was taken back before it was owed.
+   */
+  readonly abandoned?: (context: AbandonedContext<Input>) => unknown;
+  /**
+   * Names that it had before: what is owed under them is carried out by this definition, which must take the
+   * same inputs, and send the key the same way.
+   */
+  readonly aliases?: readonly `${string}/v${number}`[];
+  /** Longest time for one call. */
+  readonly timeout?: Duration;
+  /** Tries before the obligation is the operator's. */
+  readonly attemptsMax?: number;
+  /** Calls in flight to one destination, per process. */
+  readonly concurrency?: number;
+  /** Statuses that this provider means otherwise than the documented table says. */
+  readonly verdicts?: Readonly<Record<number, StatusVerdict>>;
+}
+
+/** How an effect is requested, recognised at the provider, looked up and settled. */
+export interface EffectOptions<Input, Answer, Found> extends CommonEffectOptions<Input, Answer> {
   /** Sees no `wireKey`: what it builds is frozen, and would keep a key that has been renewed since. */
   readonly request: (operation: Omit<Operation<Input>, "wireKey">) => RequestSpec;
   /**
@@ -94,23 +119,8 @@ export interface EffectOptions<Input, Answer, Found> {
   ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   readonly idempotency: Idempotency;
   readonly lookup?: Lookup<Input, Answer, Found>;
-  /** Runs after verdict and answer are committed; retried from the stored answer, never causes a re-send. */
-  readonly settled?: (context: SettledContext<Input, NoInfer<Answer>>) => unknown;
-  /**
-   * The twin of `settled` for what was withdrawn or cancelled: runs after that is committed, from what is
-   * stored, and again until it is done. It never runs for an operation that was taken back before it was owed.
-   */
-  readonly abandoned?: (context: AbandonedContext<Input>) => unknown;
   /** Origins that may be called although they are not public https; everything else passes the SSRF guard. */
   readonly allow?: readonly string[];
-  /** Longest time for one call. */
-  readonly timeout?: Duration;
-  /** Tries before the obligation is the operator's. */
-  readonly attemptsMax?: number;
-  /** Calls in flight to one destination, per process. */
-  readonly concurrency?: number;
-  /** Statuses that this provider means otherwise than the documented table says. */
-  readonly verdicts?: Readonly<Record<number, StatusVerdict>>;
   /** The answer "this key was used for another request", where its status alone does not say so. */
   readonly keyReused?: AnswerMark;
   /** The mark of an answer that the provider stored and gives again under the same key. */
@@ -120,7 +130,12 @@ export interface EffectOptions<Input, Answer, Found> {
 declare const inputOf: unique symbol;
 
 /** The definition behind an effect, with its types erased; read by the outbox only. */
-export type EffectDefinition = EffectOptions<unknown, unknown, unknown>;
+export type EffectDefinition = CommonEffectOptions<unknown, unknown> &
+  Partial<Omit<EffectOptions<unknown, unknown, unknown>, "idempotency" | "lookup">> &
+  Partial<Omit<SendEffectOptions<unknown, unknown>, "idempotency" | "lookup">> & {
+    readonly idempotency: Idempotency | SendIdempotency;
+    readonly lookup?: Lookup<unknown, unknown, unknown> | SendLookup<unknown, unknown>;
+  };
 
 /** A kind of outside call, registered under a name and version. */
 export interface Effect<in Input = never> {
@@ -149,7 +164,7 @@ export interface Owe {
 }
 
 /** Types are gone at run time: a mistyped option would be ignored without a word. */
-const known: ReadonlySet<string> = new Set<keyof EffectDefinition>([
+const known: ReadonlySet<string> = new Set<keyof EffectOptions<unknown, unknown, unknown>>([
   "input",
   "answer",
   "request",
@@ -158,6 +173,7 @@ const known: ReadonlySet<string> = new Set<keyof EffectDefinition>([
   "lookup",
   "settled",
   "abandoned",
+  "aliases",
   "allow",
   "timeout",
   "attemptsMax",
@@ -184,14 +200,19 @@ export function effect<Input extends Json, Answer = unknown, Found = unknown>(
   name: `${string}/v${number}`,
   options: EffectOptions<Input, Answer, Found>,
 ): Effect<Input> {
+  assertEffect(name, options, known);
+  return { name, definition: options as unknown as EffectDefinition };
+}
+
+/** @internal @throws TypeError when the name has no version, or an option is not known. */
+export function assertEffect(name: string, options: object, knownOptions: ReadonlySet<string>): void {
   if (!/^[A-Za-z0-9][\w.-]*\/v\d+$/.test(name)) {
     throw new TypeError(`Cannot declare effect "${name}": give it a name and a version, such as "ship/v1"`);
   }
-  const unknown = Object.keys(options).find((option) => !known.has(option));
+  const unknown = Object.keys(options).find((option) => !knownOptions.has(option));
   if (unknown !== undefined) {
     throw new TypeError(
-      `Cannot declare effect "${name}": there is no option "${unknown}"; known are ${[...known].join(", ")}`,
+      `Cannot declare effect "${name}": there is no option "${unknown}"; known are ${[...knownOptions].join(", ")}`,
     );
   }
-  return { name, definition: options as unknown as EffectDefinition };
 }

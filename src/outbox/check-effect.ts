@@ -1,7 +1,8 @@
 import { durationMs, type Duration } from "../domain/duration.ts";
-import type { EffectDefinition, Idempotency } from "../domain/effect.ts";
+import type { EffectDefinition } from "../domain/effect.ts";
 import { keyTermsProblem } from "../domain/key-life.ts";
 import type { Limits } from "../domain/limits.ts";
+import { namePart } from "../domain/names.ts";
 import { verdictProblem } from "../domain/status-verdict.ts";
 import { callMsOf, policyOf } from "./effect-policy.ts";
 import { mergeHeaders } from "./headers.ts";
@@ -10,11 +11,22 @@ import { originProblem } from "./ssrf-guard.ts";
 /** Says why an effect cannot work as declared, before anything is owed under it; `undefined` when it can. */
 export function checkEffect(definition: EffectDefinition, limits: Limits): string | undefined {
   return (
+    kindProblem(definition) ??
     durationProblem(definition) ??
     keyProblem(definition, limits) ??
     lookupProblem(definition) ??
     callProblem(definition, limits)
   );
+}
+
+function kindProblem({ request, send, destination, idempotency }: EffectDefinition): string | undefined {
+  if (typeof (request ?? send) !== "function") return "it has neither request nor send; say what it does";
+  if (send === undefined) {
+    const placed = idempotency === "none" || "header" in idempotency || "field" in idempotency;
+    return placed ? undefined : "its idempotency key has no place; name the header or the field that it travels in";
+  }
+  const problem = namePart(destination);
+  return problem === undefined ? undefined : `its destination ${problem}; name what it calls`;
 }
 
 function durationProblem({ timeout, idempotency, lookup }: EffectDefinition): string | undefined {
@@ -44,11 +56,15 @@ function keyProblem(definition: EffectDefinition, limits: Limits): string | unde
   );
 }
 
-function placeProblem(idempotency: Exclude<Idempotency, "none">, limits: Limits): string | undefined {
+function placeProblem(
+  idempotency: Exclude<EffectDefinition["idempotency"], "none">,
+  limits: Limits,
+): string | undefined {
   const { lengthMax } = idempotency;
   if (lengthMax !== undefined && !(Number.isSafeInteger(lengthMax) && lengthMax >= 32)) {
     return `its idempotency key has at most ${lengthMax} characters; at least 32 are needed`;
   }
+  if (!("header" in idempotency) && !("field" in idempotency)) return undefined;
   if ("field" in idempotency) return idempotency.field === "" ? "its idempotency field has no name" : undefined;
   // Given as a header of the effect's own, it meets the rules that keep such a header from framing the message.
   const merged = mergeHeaders({ [idempotency.header]: "key" }, { system: contentType, bytesMax: limits.headerBytes });
@@ -58,7 +74,8 @@ function placeProblem(idempotency: Exclude<Idempotency, "none">, limits: Limits)
 const contentType = { "content-type": "application/json" } as const;
 
 function lookupProblem({ lookup }: EffectDefinition): string | undefined {
-  const wrong = lookup?.absentOn?.find((status) => !(Number.isInteger(status) && status >= 300 && status <= 599));
+  if (lookup === undefined || "ask" in lookup) return undefined;
+  const wrong = lookup.absentOn?.find((status) => !(Number.isInteger(status) && status >= 300 && status <= 599));
   return wrong === undefined ? undefined : `its lookup reads status ${wrong} as absent; give statuses from 300 to 599`;
 }
 

@@ -7,11 +7,13 @@ import { errorSummary } from "../domain/error-summary.ts";
 import type { AttemptEnd, StoredAnswer } from "../domain/obligation.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { check } from "../domain/schema.ts";
+import type { SendLookup } from "../domain/send-effect.ts";
 import { type Attempting, describeCall, type Ended, operationOfClaim, releasedEnd, wasTakenBack } from "./attempt.ts";
 import type { CallResult } from "./call-result.ts";
 import { callMsOf } from "./effect-policy.ts";
 import { ownHeaders } from "./own-headers.ts";
 import { lookupAnswer, parseJson, unfitness } from "./stored-answer.ts";
+import { withinCall } from "./within-call.ts";
 
 type Answered = Extract<CallResult, { kind: "answered" }>;
 type Asked = Lookup<unknown, unknown, unknown>;
@@ -22,6 +24,7 @@ const released: Ended = { learned: { kind: "released", attempt: "lookup" }, end:
 export async function lookUp(attempting: Attempting): Promise<Ended> {
   const { lookup } = attempting.definition;
   if (lookup === undefined) return unknown("the effect declares no lookup", { cause: "undeclared" });
+  if ("ask" in lookup) return askBySdk(attempting, lookup);
   let result: CallResult;
   try {
     const operation = operationOfClaim(attempting.claim, attempting.definition);
@@ -34,6 +37,20 @@ export async function lookUp(attempting: Attempting): Promise<Ended> {
   if (wasTakenBack(result)) return released;
   if (result.kind !== "answered") return unknown(describeCall(result), result);
   return answered(attempting, lookup, result);
+}
+
+async function askBySdk(attempting: Attempting, { ask: askIt }: SendLookup<unknown, unknown>): Promise<Ended> {
+  const { claim, definition, lease, runtime } = attempting;
+  if (!lease.live) return released;
+  const asked = await withinCall(attempting, (signal) =>
+    askIt({ operation: operationOfClaim(claim, definition), signal }),
+  );
+  if (asked.kind === "threw")
+    return unknown(`the lookup failed with ${errorSummary(asked.error)}`, { cause: "failed" });
+  if (asked.kind === "stopped") return asked.cause === "aborted" ? released : unknown(asked.problem, asked);
+  const read = foundBy(asked.value, runtime.limits.answerBytes);
+  if (read.kind === "unreadable") return unknown(read.problem, { cause: "unreadable" });
+  return heard(attempting, read, { phase: null, status: null, cause: null, answer: null });
 }
 
 function ask(
@@ -65,6 +82,14 @@ function answered({ definition, runtime }: Attempting, lookup: Asked, result: An
   }
   const read = readFound(lookup, result, runtime.limits.answerBytes);
   if (read.kind === "unreadable") return unknown(read.problem, { ...end, cause: "unreadable" });
+  return heard({ definition }, read, end);
+}
+
+function heard(
+  { definition }: Pick<Attempting, "definition">,
+  read: Exclude<Read, { kind: "unreadable" }>,
+  end: Omit<AttemptEnd, "verdict">,
+): Ended {
   if (read.kind === "absent") return { learned: { kind: "absent" }, end: { ...end, verdict: "absent" } };
   const { answer } = read;
   const learned = { kind: "exists", by: "lookup", unfit: unfitness(definition, answer) } as const;
@@ -83,15 +108,22 @@ function readFound({ answer: schema, found }: Asked, { body, truncated }: Answer
   try {
     const checked = schema ? check(schema, json.value) : { fits: true as const, value: json.value };
     if (!checked.fits) return unreadable(`the lookup's answer ${checked.issues.join("; ")}`);
-    const value = found(checked.value);
-    if (value === undefined) return { kind: "absent" };
-    // An answer that means "nothing" in other words would otherwise close an operation that was never done.
-    if (value === null || value instanceof Promise) {
-      return unreadable("found gave null or a promise; give undefined for absent");
-    }
-    return { kind: "found", answer: lookupAnswer(value, bytesMax) };
+    return foundBy(found(checked.value), bytesMax);
   } catch (error) {
     return unreadable(`found failed with ${errorSummary(error)}`);
+  }
+}
+
+function foundBy(value: unknown, bytesMax: number): Read {
+  if (value === undefined) return { kind: "absent" };
+  // An answer that means "nothing" in other words would otherwise close an operation that was never done.
+  if (value === null || value instanceof Promise) {
+    return unreadable("found gave null or a promise; give undefined for absent");
+  }
+  try {
+    return { kind: "found", answer: lookupAnswer(value, bytesMax) };
+  } catch (error) {
+    return unreadable(`what was found is no JSON: ${errorSummary(error)}`);
   }
 }
 

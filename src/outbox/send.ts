@@ -6,19 +6,21 @@
  */
 import type { HttpAnswer } from "../domain/answer-mark.ts";
 import { errorSummary } from "../domain/error-summary.ts";
-import { keyLifeMs } from "../domain/key-life.ts";
-import type { AttemptEnd } from "../domain/obligation.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { statusVerdict } from "../domain/status-verdict.ts";
 import { type Attempting, describeCall, type Ended, operationOfClaim, releasedEnd, wasTakenBack } from "./attempt.ts";
 import type { CallResult } from "./call-result.ts";
 import type { Sent } from "./decide.ts";
-import { callMsOf, policyOf } from "./effect-policy.ts";
+import { callMsOf } from "./effect-policy.ts";
+import { mayStart } from "./may-start.ts";
+import { sendByFunction } from "./send-by-function.ts";
+import { sent } from "./sent.ts";
 import { callAnswer, unfitness } from "./stored-answer.ts";
 import { type Wired, wireRequest } from "./wire-request.ts";
 
 /** Carries out a claim to send. Never rejects. */
 export async function send(attempting: Attempting): Promise<Ended> {
+  if (attempting.definition.send) return sendByFunction(attempting, attempting.definition.send);
   let wired: Wired;
   try {
     const { claim, definition } = attempting;
@@ -48,14 +50,6 @@ function call(attempting: Attempting, request: (Wired & { readonly fits: true })
     keepHeaders: [definition.keyReused?.header, definition.replayed?.header].filter((name) => name !== undefined),
     probe: runtime.probe,
   });
-}
-
-/** The last look before the first byte. */
-function mayStart({ claim, definition, lease, runtime }: Attempting): () => boolean {
-  const { key } = policyOf(definition, runtime.limits);
-  const { keySince } = claim.obligation;
-  const keyLeftMs = key === null ? Number.POSITIVE_INFINITY : keyLifeMs({ ...key, since: keySince }, claim.claimedAt);
-  return () => lease.live && lease.elapsedMs() < keyLeftMs;
 }
 
 function answered({ definition, runtime }: Attempting, result: HttpAnswer & CallResult): Ended {
@@ -95,11 +89,4 @@ function unbuilt({ cause, problem }: Wired & { readonly fits: false }): Ended {
 
 function unheard(error: unknown): Ended {
   return sent({ verdict: "unknown", reached: "maybe", reason: errorSummary(error) }, { phase: null, cause: "failed" });
-}
-
-function sent(learned: Omit<Sent, "kind">, { phase, cause }: Pick<AttemptEnd, "phase" | "cause">): Ended {
-  return {
-    learned: { kind: "sent", ...learned },
-    end: { verdict: learned.verdict, phase, status: null, cause, answer: null },
-  };
 }

@@ -23,6 +23,16 @@ export function lookupAnswer(found: unknown, bytesMax: number): StoredAnswer {
   return given(lookupStatus, found, bytesMax);
 }
 
+/** What an SDK gave; what is no JSON, or more than allowed, fits nothing. It took effect in any case. */
+export function sdkAnswer(answer: unknown, bytesMax: number): StoredAnswer {
+  try {
+    return given(200, answer, bytesMax);
+  } catch {
+    // It has a cycle, or a value that JSON has not.
+    return { status: 200, body: new Uint8Array(), truncated: true };
+  }
+}
+
 /** What an operator says the answer was; `undefined` for none. */
 export function operatorAnswer(answer: unknown, bytesMax: number): StoredAnswer {
   return given(operatorStatus, answer, bytesMax);

@@ -1,6 +1,6 @@
 /** The frozen request as it goes over the wire: with its key, and with credentials asked at this moment. */
 import type { Operation } from "../domain/effect.ts";
-import { requestDigest } from "../work/owe.ts";
+import { requestDigest, sendMethod } from "../work/owe.ts";
 import type { Attempting } from "./attempt.ts";
 import type { CallRequest } from "./caller.ts";
 import type { HeaderFields } from "./headers.ts";
@@ -15,15 +15,11 @@ export type Wired =
 
 /** Puts key and headers to a frozen request. The same generation gives the same bytes every time. */
 export async function wireRequest(attempting: Attempting, operation: Operation<unknown>): Promise<Wired> {
-  const { request, requestDigest: digest } = attempting.claim;
+  const { request } = attempting.claim;
   const { wireKey } = operation;
   const { idempotency } = attempting.definition;
-  if (requestDigest(request, idempotency) !== digest) {
-    return unfit(
-      "altered",
-      "the stored request, or how its key travels, is not what was owed; a changed effect needs a new version in its name",
-    );
-  }
+  const altered = alteration(attempting);
+  if (altered !== undefined) return unfit("altered", altered);
   const keyed =
     idempotency !== "none" && "field" in idempotency
       ? withField(request.body, { field: idempotency.field, wireKey })
@@ -37,6 +33,13 @@ export async function wireRequest(attempting: Attempting, operation: Operation<u
   };
   const method = request.method as CallRequest["method"];
   return { fits: true, request: { method, url: request.url, body: keyed, headers: own.headers, systemHeaders } };
+}
+
+/** Says why the stored request is not the one that was owed, or not for this kind of effect; `undefined` when it is. */
+export function alteration({ claim, definition }: Pick<Attempting, "claim" | "definition">): string | undefined {
+  const isSame = requestDigest(claim.request, definition.idempotency) === claim.requestDigest;
+  if (isSame && (claim.request.method === sendMethod) === (definition.send !== undefined)) return undefined;
+  return "the stored request, or how its key travels, is not what was owed; a changed effect needs a new version in its name";
 }
 
 /** Adds the key as the last member of a JSON object's own text, so that no other byte of it changes. */

@@ -1,7 +1,7 @@
 /** Turns what a handler owes into a frozen request: built once here, sent the same every time. */
 import { canonicalJson, sha256 } from "../domain/digest.ts";
 import { durationMs } from "../domain/duration.ts";
-import type { Effect, EffectDefinition, Idempotency, Operation, RequestSpec } from "../domain/effect.ts";
+import type { Effect, EffectDefinition, Operation, RequestSpec } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import { wireKey } from "../domain/key-life.ts";
 import { Misuse } from "../domain/misuse.ts";
@@ -46,8 +46,8 @@ export function draftObligation(
   const operationKey = joinKey(owed.key);
   const input = checkedInput(effect, owed.input);
   const { tenant } = scope;
-  const spec = definition.request({ key: tenantKey(tenant, operationKey), tenant, input });
-  const { request, destination } = freeze(spec, effect.name, runtime.limits.requestBytes);
+  const operation = { key: tenantKey(tenant, operationKey), tenant, input };
+  const { request, destination } = frozen(effect, operation, runtime.limits.requestBytes);
   return {
     ...scope,
     operationKey,
@@ -97,18 +97,20 @@ export function keyLifetimeMs({ idempotency }: EffectDefinition): number | null 
  * came to stand elsewhere, or to be cut otherwise, would be another key to the provider, so a deployment
  * that changes it stops what was owed before instead of sending it twice.
  */
-export function requestDigest({ method, url, contentType, body }: FrozenRequest, idempotency: Idempotency): string {
+export function requestDigest(
+  { method, url, contentType, body }: FrozenRequest,
+  idempotency: EffectDefinition["idempotency"],
+): string {
   const place = idempotency === "none" ? "none" : keyPlace(idempotency);
   // JSON in front frames the parts, so that no two requests give the same bytes.
   const head = JSON.stringify([method, url, contentType, place, body !== null]);
   return sha256(body === null ? head : Buffer.concat([Buffer.from(head), body]));
 }
 
-function keyPlace(idempotency: Exclude<Idempotency, "none">): readonly (string | number | null)[] {
+function keyPlace(idempotency: Exclude<EffectDefinition["idempotency"], "none">): readonly (string | number | null)[] {
   const { lengthMax = null } = idempotency;
-  return "header" in idempotency
-    ? ["header", idempotency.header.toLowerCase(), lengthMax]
-    : ["field", idempotency.field, lengthMax];
+  if ("header" in idempotency) return ["header", idempotency.header.toLowerCase(), lengthMax];
+  return "field" in idempotency ? ["field", idempotency.field, lengthMax] : ["send", lengthMax];
 }
 
 function checkedInput(effect: Effect<never>, input: unknown): Json {
@@ -122,6 +124,24 @@ interface Frozen {
   readonly destination: string;
 }
 
+/** The method of what an SDK sends: no request of ours, but the input that it is given. */
+export const sendMethod = "SEND";
+
+function frozen({ name, definition }: Effect<never>, operation: FrozenOperation, bytesMax: number): Frozen {
+  const { request, destination = "" } = definition;
+  if (request !== undefined) return freeze(request(operation), name, bytesMax);
+  const body = bounded(JSON.stringify(operation.input), name, bytesMax);
+  return { request: { method: sendMethod, url: destination, contentType: "application/json", body }, destination };
+}
+
+type FrozenOperation = Omit<Operation<Json>, "wireKey">;
+
+function bounded(text: string, effect: string, bytesMax: number): Uint8Array {
+  const body = new TextEncoder().encode(text);
+  if (body.length <= bytesMax) return body;
+  throw new Misuse(`Cannot owe "${effect}": its request has ${body.length} bytes, allowed are ${bytesMax}`);
+}
+
 function freeze(spec: RequestSpec, effect: string, bytesMax: number): Frozen {
   const url = URL.parse(spec.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -131,9 +151,6 @@ function freeze(spec: RequestSpec, effect: string, bytesMax: number): Frozen {
   if (spec.json === undefined) {
     return { request: { method: spec.method, url: href, contentType: null, body: null }, destination };
   }
-  const body = new TextEncoder().encode(JSON.stringify(spec.json));
-  if (body.length > bytesMax) {
-    throw new Misuse(`Cannot owe "${effect}": its request has ${body.length} bytes, allowed are ${bytesMax}`);
-  }
+  const body = bounded(JSON.stringify(spec.json), effect, bytesMax);
   return { request: { method: spec.method, url: href, contentType: "application/json", body }, destination };
 }
