@@ -117,7 +117,11 @@ export class Office implements AsyncDisposable {
         onEvent?.(event);
       },
       wake: new Wake(),
-      effects: new Map(effects.map(({ name, definition }): [string, EffectDefinition] => [name, definition])),
+      effects: new Map(
+        effects.flatMap(({ name, definition }): [string, EffectDefinition][] =>
+          [name, ...(definition.aliases ?? [])].map((each) => [each, definition]),
+        ),
+      ),
     };
     const worker = new Worker(runtime, options);
     this.#close.push(async () => {
