@@ -9,6 +9,7 @@ import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
 import type { HandshakeSettings } from "../providers/handshake.ts";
 import type { ProviderRules } from "../providers/provider-spec.ts";
 import type { FetchKey } from "../verify/fetched-keys.ts";
+import type { Capabilities } from "../store/store.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
 import { fetchCertificate } from "./fetch-certificate.ts";
 
@@ -104,7 +105,10 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
 ]);
 
 /** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
-export function prepareConnection({ id, options }: ConnectionConfig, limits: Limits): Prepared {
+export function prepareConnection(
+  { id, options }: ConnectionConfig,
+  { limits, capabilities }: { readonly limits: Limits; readonly capabilities: Capabilities },
+): Prepared {
   const { provider, tenant, failing = "hold", apply = "now" } = options;
   const { rules } = provider;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id)) {
@@ -129,7 +133,8 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
       'what is applied later was answered before its handler runs, so it cannot be refused; use failing: "hold"',
     );
   }
-  const unusable = answersProblem(rules) ?? patienceProblem(rules, limits);
+  const leastHandlerMs = capabilities.handlersSettleAtOnce || apply === "later" ? 0 : handlerMsMin;
+  const unusable = answersProblem(rules) ?? patienceProblem(rules, { limits, leastHandlerMs });
   if (unusable !== undefined) invalid(id, unusable);
   const bodyBytesMax =
     options.bodyBytesMax ?? (rules.bodyBytesMax > defaults.bodyBytes ? rules.bodyBytesMax : limits.bodyBytes);
@@ -154,6 +159,7 @@ export function prepareConnection({ id, options }: ConnectionConfig, limits: Lim
     failing,
     mode: options.mode ?? null,
     bodyBytesMax,
+    handlerMs: Math.min(limits.handlerMs, rules.ackMs - answerMsOf(limits)),
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     releaseBy: options.releaseBy ?? null,
     handshake: options.handshake ?? {},
@@ -178,24 +184,32 @@ function answersProblem({ name, answers }: ProviderRules): string | undefined {
   return bad && `${name} answers ${bad[0]} with ${bad[1]}; give a status from 200 to 599`;
 }
 
-/** What an answer may wait for: for a group, the group's wait for the lock, and its handlers; the commit has what is left. */
-function stepsOf(limits: Limits) {
+/** What a delivery may wait for beside its own handler: a group, the group's locks, and the handlers of others. */
+function waitsOf(limits: Limits): readonly { readonly limit: keyof Limits; readonly ms: number }[] {
   return (["queueMs", "lockMs", "groupMs"] as const).map((limit) => ({ limit, ms: limits[limit] }));
 }
 
-/** The longest that a delivery waits before its commit. */
+/** The longest that a delivery waits before its own handler runs and its commit begins. */
 export function answerMsOf(limits: Limits): number {
-  return stepsOf(limits).reduce((sum, { ms }) => sum + ms, 0);
+  return waitsOf(limits).reduce((sum, { ms }) => sum + ms, 0);
 }
 
+/** Time that a handler has at least where it may wait: a few statements, and their way. */
+const handlerMsMin = 100;
+
 /** A sender that has stopped waiting sends again what was taken, and counts the connection as failing. */
-function patienceProblem({ name, ackMs }: ProviderRules, limits: Limits): string | undefined {
-  const steps = stepsOf(limits);
-  const answerMs = answerMsOf(limits);
+function patienceProblem(
+  { name, ackMs }: ProviderRules,
+  { limits, leastHandlerMs }: { readonly limits: Limits; readonly leastHandlerMs: number },
+): string | undefined {
+  // The commit has what is left.
+  const waits = waitsOf(limits);
+  const answerMs = answerMsOf(limits) + leastHandlerMs;
   if (answerMs < ackMs) return undefined;
-  const terms = steps.map(({ limit, ms }) => `${limit} ${ms}`).join(" + ");
-  const [longest] = steps.toSorted((left, right) => right.ms - left.ms);
-  return `${name} waits ${ackMs} ms for an answer, which may take ${answerMs} ms (${terms}); lower the limit ${longest?.limit}`;
+  const terms = waits.map(({ limit, ms }) => `${limit} ${ms}`).join(" + ");
+  const handler = leastHandlerMs > 0 ? ` + ${leastHandlerMs} for its handler` : "";
+  const [longest] = waits.toSorted((left, right) => right.ms - left.ms);
+  return `${name} waits ${ackMs} ms for an answer, which may take ${answerMs} ms (${terms}${handler}); lower the limit ${longest?.limit}`;
 }
 
 function handlersByType(id: string, { provider, handlers }: ConnectOptions<string>): ReadonlyMap<string, Handler> {

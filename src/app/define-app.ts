@@ -66,7 +66,8 @@ const known: readonly (keyof AppOptions)[] = [
 export function defineApp(options: AppOptions): App {
   assertKnown(options);
   const limits = limitsOf(options);
-  const prepared = options.connections.map((config) => prepareConnection(config, limits));
+  const { capabilities } = options.store;
+  const prepared = options.connections.map((config) => prepareConnection(config, { limits, capabilities }));
   const effects = effectsByName(options.effects, limits);
   const subscribers = new Set<Emit>([options.telemetry ?? []].flat());
   const { random = systemRandom, probe } = options.testing ?? {};

@@ -31,7 +31,7 @@ export interface Limits {
   readonly batchMax: number;
   /** Handler time after which a group takes no further member. */
   readonly groupMs: number;
-  /** Time that a handler may wait for anything but its transaction; SQLite allows none. */
+  /** Time of a handler while its sender waits, statements included, at most what `ackMs` leaves; later runs and hooks: of their other waits. SQLite allows none. */
   readonly handlerMs: number;
   /** Whole-transaction runs of a handler that lost a deadlock or serialization race. */
   readonly rerunsMax: number;

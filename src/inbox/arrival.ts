@@ -45,6 +45,8 @@ export interface Arrival {
   readonly broke?: Decision;
   /** What its bytes say, as JSON text. */
   readonly content: Uint8Array;
+  /** Time of its handler, statements included: the sender waits for it. */
+  readonly handlerMs: number;
 }
 
 /** What tells events apart: copies of one have the same. */

@@ -44,7 +44,11 @@ export async function commitArrivals(
         isBegun = true;
         return new Group(tx, arrivals, { runtime, signals, careful, puttingOff: !alone }).run();
       },
-      { waitMs: lockMs, ...(!alone && { lockMs: Math.min(groupLockMs, lockMs) }) },
+      {
+        waitMs: lockMs,
+        statementMs: Math.min(...arrivals.map(({ handlerMs }) => handlerMs)),
+        ...(!alone && { lockMs: Math.min(groupLockMs, lockMs) }),
+      },
     );
     runtime.emit({ kind: "group.committed", members: arrivals.length, ms: runtime.clock.monotonicMs() - startedMs });
     tellPutOff(runtime, fates);
@@ -244,7 +248,8 @@ class Group {
         }
         if (arrival.broke) return this.#keep(arrival, claim.id, arrival.broke);
         if (arrival.later) return this.#keep(arrival, claim.id, { outcome: "queued", reason: null });
-        const run = { event: reading.event, handler: reading.handler, receiptId: claim.id, force: false };
+        const { event, handler } = reading;
+        const run = { event, handler, receiptId: claim.id, force: false, withinMs: arrival.handlerMs };
         const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#options));
         if (ran) return this.#place(arrival, claim.id, ran);
         this.#discarded.push(claim.id);

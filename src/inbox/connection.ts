@@ -24,6 +24,8 @@ export interface Connection {
   /** The mode whose events are taken; others are `ignored`. `null` takes every mode. */
   readonly mode: "live" | "test" | null;
   readonly bodyBytesMax: number;
+  /** Time of one run of a handler while the sender waits, its statements included: what its patience leaves. */
+  readonly handlerMs: number;
   readonly bytesKeptMs: number;
   /** What its provider's handshake needs. */
   readonly handshake: HandshakeSettings;

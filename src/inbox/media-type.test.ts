@@ -14,6 +14,7 @@ const connection: Connection = {
   failing: "hold",
   mode: null,
   bodyBytesMax: 1,
+  handlerMs: 1,
   bytesKeptMs: 0,
   releaseBy: null,
   handshake: {},

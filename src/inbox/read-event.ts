@@ -26,6 +26,7 @@ export function arrivalOf(connection: Connection, readable: Readable, policy: Fa
     ...arrived(connection, readable),
     policy,
     later: connection.apply === "later",
+    handlerMs: connection.handlerMs,
     content: readable.content,
   };
 }

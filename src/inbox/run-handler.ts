@@ -21,6 +21,8 @@ export interface HandlerRun {
   readonly receiptId: number;
   /** Take snapshots also on a tie: an operator chose this event's content. */
   readonly force: boolean;
+  /** Time of the run, its statements included; without, only what it waits for beside them is bounded. */
+  readonly withinMs?: number;
 }
 
 /** Thrown through the unit to undo its work when the handler decided against its event. */
@@ -55,21 +57,25 @@ export async function runHandler(storeTx: StoreTx, run: HandlerRun, surroundings
 }
 
 async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals }: Surroundings): Promise<Ran> {
-  const { event, handler, receiptId, force } = run;
+  const { event, handler, receiptId, force, withinMs } = run;
   const scope = { tenant: event.tenant, connection: event.connection, account: event.account, receiptId };
   try {
-    const worst = await runUnit(storeTx, { scope, runtime, signals, force }, async (work, unit) => {
-      const verdicts = new Verdicts(unit);
-      try {
-        await handler.handle(contextOf(event, work, verdicts));
-        unit.assertAwaited();
-      } catch (error) {
-        // What a handler decided stands, also when it went on and failed on the closed transaction.
-        if (!verdicts.decision) throw error;
-      }
-      if (verdicts.decision) throw new Decided(verdicts.decision);
-      return unit.worst;
-    });
+    const worst = await runUnit(
+      storeTx,
+      { scope, runtime, signals, force, ...(withinMs !== undefined && { withinMs }) },
+      async (work, unit) => {
+        const verdicts = new Verdicts(unit);
+        try {
+          await handler.handle(contextOf(event, work, verdicts));
+          unit.assertAwaited();
+        } catch (error) {
+          // What a handler decided stands, also when it went on and failed on the closed transaction.
+          if (!verdicts.decision) throw error;
+        }
+        if (verdicts.decision) throw new Decided(verdicts.decision);
+        return unit.worst;
+      },
+    );
     return {
       kind: "decided",
       decision: { outcome: worst, reason: worst === "conflict" ? conflictReasons.snapshot : null },

@@ -9,6 +9,14 @@ export function unfinishedError(what: string): CounterfoilError {
   );
 }
 
+export function slowError(withinMs: number): CounterfoilError {
+  return new CounterfoilError(
+    "HANDLER_UNFINISHED",
+    `Cannot keep the work of a handler: it has taken longer than ${withinMs} ms, its statements included; do less in ` +
+      "it, or owe the rest as an effect",
+  );
+}
+
 export function closedError(): CounterfoilError {
   return new CounterfoilError(
     "TRANSACTION_CLOSED",

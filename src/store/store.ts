@@ -97,6 +97,13 @@ export interface TransactionOptions {
   readonly waitMs: number;
   /** Longest wait for what another transaction holds, where writers meet in more than one lock; what is left of `waitMs` unless given. */
   readonly lockMs?: number;
+  /** Longest time of a statement, where an engine can bound it; the engine's own default unless given, and never more. */
+  readonly statementMs?: number;
+}
+
+export interface AttemptOptions {
+  /** Time of the whole body, its statements included; without, only its waits for anything else are bounded. */
+  readonly withinMs?: number;
 }
 
 /** An open transaction. Valid until the body that received it settles. */
@@ -121,10 +128,10 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, U
    * Runs a body whose work is undone when it throws, without ending the transaction.
    *
    * Rejects with the body's error; with HANDLER_UNFINISHED when the body waits for something other
-   * than this transaction (found at once, or by `handlerMs`); with TRANSACTION_BROKEN when the transaction itself is gone, after which
+   * than this transaction (found at once, or by `handlerMs`), or takes longer than `withinMs`; with TRANSACTION_BROKEN when the transaction itself is gone, after which
    * nothing more can be done in it; with RACE_LOST when the whole transaction has to run again.
    */
-  attempt<T>(body: () => Promise<T>): Promise<T>;
+  attempt<T>(body: () => Promise<T>, options?: AttemptOptions): Promise<T>;
   /** Bounds each later wait of this transaction for what another one holds; nothing where one lock serialises writers. */
   boundLocks(lockMs: number): void;
 }

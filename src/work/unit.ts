@@ -33,6 +33,8 @@ export interface UnitOptions {
   readonly signals: Signals;
   /** Take a snapshot's content also on a tie: an operator chose it. */
   readonly force?: boolean;
+  /** Time of the whole body, its statements included, where an engine can bound it. */
+  readonly withinMs?: number;
 }
 
 /** Runs a body as a unit; rejects with its error after undoing its work. */
@@ -41,13 +43,15 @@ export async function runUnit<T>(
   options: UnitOptions,
   body: (context: WorkContext, unit: Unit) => Promise<T> | T,
 ): Promise<T> {
+  const { withinMs } = options;
   const unit = new Unit(storeTx, options);
+  const run = async (): Promise<T> => {
+    const value = await body(unit, unit);
+    await unit.finish();
+    return value;
+  };
   try {
-    return await storeTx.attempt(async () => {
-      const value = await body(unit, unit);
-      await unit.finish();
-      return value;
-    });
+    return await storeTx.attempt(run, withinMs === undefined ? {} : { withinMs });
   } finally {
     unit.close(ended);
   }

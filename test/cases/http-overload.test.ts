@@ -1,6 +1,7 @@
 /** More than can be taken: the excess is told so at once, nothing waits without an end, and all of it arrives in time. */
 import { setImmediate } from "node:timers/promises";
-import { connect, defaults, defineApp, type Limits } from "counterfoil";
+import { connect, defaults, defineApp, type Limits, type Store } from "counterfoil";
+import { postgres } from "counterfoil/postgres";
 import { github, standardWebhooks, stripe } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
 import { expect, test } from "vitest";
@@ -124,9 +125,9 @@ test("bodies that wait for their commit still count, until they are answered", a
 });
 
 test("a sender that would give up before it can be answered is found at the start, with the limit to lower", () => {
-  const start = (limits: Partial<Limits>) =>
+  const start = (limits: Partial<Limits>, store: Store = sqlite(":memory:")) =>
     defineApp({
-      store: sqlite(":memory:"),
+      store,
       connections: [stripe, github, standardWebhooks].map((provider) =>
         connect(provider.name, { provider, secrets: [caseSecret], tenant: "acme", handlers: [] }),
       ),
@@ -140,4 +141,10 @@ test("a sender that would give up before it can be answered is found at the star
     /"stripe": stripe waits 10000 ms for an answer, which may take 10000 ms .*; lower the limit lockMs$/,
   );
   expect(() => start({ queueMs: 60_000 })).toThrow(/lower the limit queueMs$/);
+  // Where handlers may wait, one has to have some time as well.
+  const postgresStart = (lockMs: number) => () => start({ lockMs }, postgres("postgres://db.example/shop"));
+  expect(postgresStart(10_000 - queueMs - groupMs - 101)).not.toThrow();
+  expect(postgresStart(10_000 - queueMs - groupMs - 100)).toThrow(
+    /"stripe": stripe waits 10000 ms for an answer, which may take 10000 ms .* \+ 100 for its handler\); lower the limit lockMs$/,
+  );
 });

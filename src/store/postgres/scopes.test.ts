@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { defaults } from "../../domain/limits.ts";
 import { commit } from "../conformance/bundle.conformance.ts";
 import { createNotes, note, notesOf } from "../conformance/transactions.conformance.ts";
+import type { StoreTx } from "../store.ts";
 import { poolAt, postgresBundle, type PostgresBundle, storeAt } from "./bundle.conformance.ts";
 
 async function bundle(handlerMs = defaults.handlerMs): Promise<PostgresBundle> {
@@ -45,6 +46,40 @@ test("the time of statements is not counted", async () => {
     }),
   );
   expect(await notesOf(store)).toHaveLength(2);
+});
+
+test("where the whole is bounded, statements count, and what is left bounds the later ones of that attempt", async () => {
+  const { store } = await bundle();
+  const boundMs = async (tx: StoreTx): Promise<number> => {
+    const [row] = await tx.run("SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'", []);
+    return Number(row?.["ms"]);
+  };
+  const bounds: number[] = [];
+  const slow = async (tx: StoreTx): Promise<void> => {
+    bounds.push(await boundMs(tx));
+    await tx.run("SELECT pg_sleep(2.5)", []);
+    bounds.push(await boundMs(tx));
+  };
+  await store.transaction(
+    async (tx) => {
+      await tx.attempt(() => slow(tx), { withinMs: 12_000 });
+      const undone = tx.attempt(
+        async () => {
+          await slow(tx);
+          throw new Error("undone");
+        },
+        { withinMs: 12_000 },
+      );
+      await expect(undone).rejects.toThrow("undone");
+      bounds.push(await boundMs(tx));
+      const endless = tx.attempt(() => tx.run("SELECT pg_sleep(1800)", []), { withinMs: 300 });
+      await expect(endless).rejects.toMatchObject({ code: "HANDLER_UNFINISHED" });
+    },
+    { waitMs: 600_000, statementMs: 11_000 },
+  );
+  const [, first, , second] = bounds;
+  expect(bounds).toEqual([11_000, first, 11_000, second, 11_000]);
+  for (const left of [first, second]) expect(left).toBeLessThan(9_501);
 });
 
 test("a statement that nobody awaits does not lengthen the time of who waits for something else", async () => {

@@ -14,7 +14,8 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { CounterfoilError, hasCode } from "../../domain/errors.ts";
-import { closedError, unfinishedError } from "../scope-errors.ts";
+import { closedError, slowError, unfinishedError } from "../scope-errors.ts";
+import type { AttemptOptions } from "../store.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import { NativeHandle } from "./native.ts";
@@ -31,6 +32,8 @@ export interface Scope {
   /** The first failure that no rollback has undone. */
   failed: { readonly error: unknown } | undefined;
   native: NativeHandle | undefined;
+  /** When its time is over, statements included, by `performance.now()`. */
+  endMs: number;
 }
 
 export interface ScopesOptions {
@@ -75,17 +78,17 @@ export class Scopes {
     }
   }
 
-  async attempt<T>(body: () => Promise<T>): Promise<T> {
+  async attempt<T>(body: () => Promise<T>, { withinMs }: AttemptOptions = {}): Promise<T> {
     this.#assertUsable();
     const scope = this.#push();
+    if (withinMs !== undefined) scope.endMs = performance.now() + withinMs;
     try {
-      const value = await this.#inTime(
-        scope,
-        this.#inside.run(scope, async () => body()),
-      );
+      const settled = this.#inside.run(scope, async () => body());
+      const value = await this.#inTime(scope, withinMs === undefined ? settled : inAll(settled, withinMs));
       await this.#assertWhole(scope);
       this.#pop(scope);
       if (scope.begun) this.#session.prepend(`RELEASE ${savepoint(scope)}`);
+      if (withinMs !== undefined) this.#session.boundStatements(Infinity);
       return value;
     } catch (error) {
       // Whatever the body made of it: with the lock it would have gone another way.
@@ -135,6 +138,7 @@ export class Scopes {
 
   async #send(scope: Scope, query: DriverQuery, doing: Doing): Promise<DriverResult> {
     this.#begin();
+    if (doing === "user statement") this.#session.boundStatements(scope.endMs - performance.now());
     const patience = this.#patience;
     patience?.asks();
     try {
@@ -163,6 +167,7 @@ export class Scopes {
       ended: false,
       failed: undefined,
       native: undefined,
+      endMs: this.#stack.at(-1)?.endMs ?? Infinity,
     };
     this.#stack.push(scope);
     return scope;
@@ -225,6 +230,7 @@ export class Scopes {
     if (!this.#broken && scope.begun) {
       const undo = `ROLLBACK TO ${savepoint(scope)}; RELEASE ${savepoint(scope)}`;
       await this.#session.send({ text: undo }, "rollback").catch((error_: unknown) => this.#break(error_));
+      this.#session.unbound();
     }
     if (!this.#broken) return error;
     return hasCode(causeOf(this.#broken), "RACE_LOST") ? causeOf(this.#broken) : this.#broken;
@@ -243,6 +249,17 @@ export class Scopes {
       "Cannot go on: the transaction is gone, by a lost connection or a lost race, or was ended from within";
     this.#broken ??= new CounterfoilError("TRANSACTION_BROKEN", message, { cause });
     return this.#broken;
+  }
+}
+
+/** Gives up waiting for a body whose time is over, whatever it does. */
+async function inAll<T>(settled: Promise<T>, withinMs: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(slowError(withinMs)), withinMs);
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -27,11 +27,17 @@ export interface SessionOptions {
   readonly done: () => void;
 }
 
+/** Part of a bound that is near enough to it. */
+const spare = 0.9;
+
 /** How much longer the client waits than the server may take. */
 const marginMs = 2_000;
 
 /** What the scopes of a transaction use of the connection that it is on. */
-export type Line = Pick<Session, "lost" | "isSound" | "send" | "prepend" | "boundLocks" | "idle">;
+export type Line = Pick<
+  Session,
+  "lost" | "isSound" | "send" | "prepend" | "boundLocks" | "boundStatements" | "unbound" | "idle"
+>;
 
 export class Session {
   readonly #client: PooledClient;
@@ -39,6 +45,8 @@ export class Session {
   readonly #done: () => void;
   #lost: CounterfoilError | undefined;
   #keepsNames = false;
+  /** The server's bound on a statement just now, and from the beginning of the transaction on. */
+  #statementMs: { now: number; readonly begun: number };
   /** What is sent now waits for the rest of this turn. */
   #gathers = false;
   /** Settles with the last statement that was sent. */
@@ -47,6 +55,7 @@ export class Session {
   constructor(client: PooledClient, { deadlines, done }: SessionOptions) {
     this.#client = client;
     this.#deadlines = deadlines;
+    this.#statementMs = { now: deadlines.statementMs, begun: deadlines.statementMs };
     this.#done = done;
   }
 
@@ -70,6 +79,8 @@ export class Session {
     const answer = await this.send({ text: beginText(options), types: readTypes }, "begin");
     const { now, pid } = readBeginning(answer);
     this.#keepsNames = pid === this.#client.processID;
+    const begun = options.statementMs || Infinity;
+    this.#statementMs = { now: begun, begun };
     return now;
   }
 
@@ -88,6 +99,23 @@ export class Session {
   /** Bounds each later wait for a lock, until the transaction or the savepoint that it is in is undone. */
   boundLocks(lockMs: number): void {
     this.prepend(`SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockMs))}`);
+  }
+
+  /**
+   * Bounds later statements by what is left of somebody's time. Most are far from its end, and what bounds them
+   * already does: nothing is sent for those.
+   */
+  boundStatements(leftMs: number): void {
+    const { now, begun } = this.#statementMs;
+    const ms = Math.max(1, Math.ceil(Math.min(leftMs, begun)));
+    if (ms === now || (ms < now && ms > now * spare)) return;
+    this.#statementMs.now = ms;
+    this.prepend(`SET LOCAL statement_timeout = ${ms}`);
+  }
+
+  /** The work of a savepoint is undone, and what bounded its statements with it. */
+  unbound(): void {
+    this.#statementMs.now = this.#statementMs.begun;
   }
 
   /** Resolves once everything that was sent is answered. */
@@ -144,14 +172,15 @@ export class Session {
   #withinMs(doing: Doing): number {
     const { statementMs, commitMs, beginMs = statementMs + marginMs } = this.#deadlines;
     if (doing === "commit") return commitMs;
-    return doing === "begin" ? beginMs : statementMs + marginMs;
+    return doing === "begin" ? beginMs : this.#statementMs.begun + marginMs;
   }
 
   async #send(query: DriverQuery, doing: Doing): Promise<DriverResult> {
     // What is not even sent has no effect that could be unknown.
     if (this.#lost) throw this.#lost;
     const withinMs = this.#withinMs(doing);
-    const timer = setTimeout(() => this.#giveUp(doing, withinMs), withinMs);
+    // What may take as long as it takes, such as a migration, has none.
+    const timer = withinMs < Infinity ? setTimeout(() => this.#giveUp(doing, withinMs), withinMs) : undefined;
     this.#gather();
     try {
       return await this.#client.query(this.#keepsNames ? query : { ...query, name: undefined });

@@ -130,8 +130,9 @@ export class PostgresStore implements Store {
   }
 
   #transact<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { statementMs } = this.#options.pool.deadlines;
-    return this.#begun({ kind: "write", statementMs, ...options }, async (session, now) => {
+    const longestMs = this.#options.pool.deadlines.statementMs;
+    const statementMs = Math.min(options.statementMs ?? longestMs, longestMs);
+    return this.#begun({ kind: "write", ...options, statementMs }, async (session, now) => {
       const { scopes, parts, committed } = this.#scoped(session, now);
       const tx = new PostgresTransaction(parts);
       const value = await scopes.transaction(() => body(tx));

@@ -59,8 +59,8 @@ export class PostgresTransaction implements Contract.StoreTx {
     return this.#scopes.native;
   }
 
-  attempt<T>(body: () => Promise<T>): Promise<T> {
-    return this.#scopes.attempt(body);
+  attempt<T>(body: () => Promise<T>, options: Contract.AttemptOptions = {}): Promise<T> {
+    return this.#scopes.attempt(body, options);
   }
 
   boundLocks(lockMs: number): void {

@@ -101,6 +101,11 @@ export class UserSession implements Line {
   /** Does nothing: how long a lock is waited for is the user's own setting, or the same from the beginning on. */
   boundLocks(): void {}
 
+  /** Does nothing, for the same reason. */
+  boundStatements(): void {}
+
+  unbound(): void {}
+
   /** Resolves once everything that was sent is answered. */
   async idle(): Promise<void> {
     for (let last; last !== this.#last;) {
