@@ -4,13 +4,17 @@
  */
 import type { DriverResult } from "./driver.ts";
 
-export interface BeginOptions {
-  /** A read sees one state of the database throughout; a write sees, statement by statement, what is committed. */
-  readonly kind: "read" | "write";
+/** How long the server waits within a transaction. */
+export interface Bounds {
   /** Longest wait for each lock. */
   readonly lockMs: number;
   /** Longest time of each statement; 0 is without end. */
   readonly statementMs: number;
+}
+
+export interface BeginOptions extends Bounds {
+  /** A read sees one state of the database throughout; a write sees, statement by statement, what is committed. */
+  readonly kind: "read" | "write";
 }
 
 /** A process that stopped inside a transaction holds its locks no longer than this. */
@@ -22,11 +26,16 @@ const idleMs = 60_000;
  */
 export function beginText({ kind, lockMs, statementMs }: BeginOptions): string {
   const mode = kind === "read" ? "REPEATABLE READ READ ONLY" : "READ COMMITTED READ WRITE";
-  return `BEGIN ISOLATION LEVEL ${mode}; SELECT set_config('lock_timeout', '${Math.max(1, Math.ceil(lockMs))}', true),
+  return `BEGIN ISOLATION LEVEL ${mode}; SELECT ${beginSettings({ lockMs, statementMs })},
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_backend_pid() AS pid`;
+}
+
+/** What a transaction of the engine's is set to, as columns of a SELECT. */
+export function beginSettings({ lockMs, statementMs }: Bounds): string {
+  return `set_config('lock_timeout', '${Math.max(1, Math.ceil(lockMs))}', true),
     set_config('statement_timeout', '${statementMs}', true),
     set_config('idle_in_transaction_session_timeout', '${idleMs}', true),
-    CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
-    floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_backend_pid() AS pid`;
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`;
 }
 
 /** The reading of the server's clock, and the process that answered. */

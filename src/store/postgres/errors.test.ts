@@ -15,6 +15,8 @@ test.each([
   ["58030", "statement", "STORE_UNAVAILABLE"],
   ["08006", "statement", "STORE_UNAVAILABLE"],
   ["25006", "begin", "STORE_UNAVAILABLE"],
+  ["25006", "statement", "TRANSACTION_BROKEN"],
+  ["25006", "user statement", undefined],
   ["0A000", "begin", "STORE_UNAVAILABLE"],
   ["28P01", "begin", "STORE_UNAVAILABLE"],
   ["3D000", "begin", "STORE_UNAVAILABLE"],

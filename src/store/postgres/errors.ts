@@ -10,7 +10,8 @@
  * | connection lost, server going down | STORE_UNAVAILABLE | COMMIT_UNKNOWN: the commit may stand |
  * | no answer within the deadline | STORE_UNAVAILABLE | COMMIT_UNKNOWN |
  * | wait for a replica cancelled, a warning | | COMMIT_UNKNOWN: only the replica did not confirm |
- * | read-only, refused connection, failing disk | STORE_UNAVAILABLE | STORE_UNAVAILABLE |
+ * | a write in a transaction that was made read-only | the engine's own: TRANSACTION_BROKEN; a user's: its own error | |
+ * | refused connection, failing disk | STORE_UNAVAILABLE | STORE_UNAVAILABLE |
  * | any error at BEGIN, such as a replica's refusal to write | STORE_UNAVAILABLE | |
  * | damaged data or index | STORE_CORRUPT | STORE_CORRUPT |
  * | statement cancelled | the engine's own: STORE_UNAVAILABLE; a user's: its own error | COMMIT_REFUSED |
@@ -26,7 +27,7 @@ export type Doing = "connect" | "begin" | "statement" | "user statement" | "comm
 
 /** What a code of PostgreSQL means: exact ones, then classes by their first two characters. */
 const codes: Readonly<Record<string, ErrorCode>> = {
-  "25006": "STORE_UNAVAILABLE", // read_only_sql_transaction
+  "25006": "TRANSACTION_BROKEN", // read_only_sql_transaction, which BEGIN made read-write
   "25P02": "TRANSACTION_POISONED", // in_failed_sql_transaction
   "25P03": "STORE_UNAVAILABLE", // idle_in_transaction_session_timeout
   "3D000": "STORE_UNAVAILABLE", // invalid_catalog_name: no such database
@@ -44,6 +45,9 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   "58": "STORE_UNAVAILABLE", // system errors
 };
 
+/** read_only_sql_transaction: at BEGIN a replica's word, later the doing of a statement. */
+const readOnly = "25006";
+
 /** query_canceled: by statement_timeout or by somebody's hand. */
 const cancelled = "57014";
 
@@ -56,15 +60,16 @@ const advice: Readonly<Partial<Record<ErrorCode, string>>> = {
   STORE_INCOMPLETE: 'the store is a copy that is not all there yet; end it with "counterfoil copy --final"',
   COMMIT_UNKNOWN: "the commit may be kept or not; deliver again, the receipt decides",
   COMMIT_REFUSED: "a deferred constraint or trigger does not hold; nothing was kept",
+  TRANSACTION_BROKEN: "a statement of this transaction made it read-only; leave that to the engine",
   TRANSACTION_POISONED: "an earlier statement of this transaction failed; let its error go out",
 };
 
 /** The code of an SQLSTATE, or `undefined` where the error is the statement's own. */
 export function storeCode(state: string, doing: Doing): ErrorCode | undefined {
-  if (state === cancelled && doing === "user statement") return undefined;
+  if (doing === "user statement" && (state === cancelled || state === readOnly)) return undefined;
   if (state === cancelled && doing === "commit") return "COMMIT_REFUSED";
   const code = codes[state] ?? codes[state.slice(0, 2)];
-  if (doing === "begin") return code ?? "STORE_UNAVAILABLE";
+  if (doing === "begin") return state === readOnly ? "STORE_UNAVAILABLE" : (code ?? "STORE_UNAVAILABLE");
   return doing === "commit" ? (code ?? "COMMIT_REFUSED") : code;
 }
 

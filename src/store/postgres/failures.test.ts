@@ -171,14 +171,14 @@ test("answers that arrive byte by byte are read as any", async () => {
   expect(await store.reader.counts()).toMatchObject({ deliveries: 1 });
 });
 
-test("a transaction that a handler made read-only is STORE_UNAVAILABLE, and keeps nothing", async () => {
+test("a transaction that was made read-only is TRANSACTION_BROKEN, and keeps nothing", async () => {
   const { store, url } = await bundle();
   const failing = commit(store, async (tx) => {
     await claim("evt_1")(tx);
-    await tx.run("SET LOCAL transaction_read_only = on", []);
+    await tx.run("SELECT set_config('transaction_read_only', 'on', true)", []);
     await tx.touch();
   });
-  await expect(failing).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", cause: { code: "25006" } });
+  await expect(failing).rejects.toMatchObject({ code: "TRANSACTION_BROKEN", cause: { code: "25006" } });
   expect(await idsAt(url)).toEqual([]);
 });
 

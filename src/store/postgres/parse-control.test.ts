@@ -38,6 +38,14 @@ test.each([
   "LISTEN news",
   "DISCARD ALL",
   "COPY notes FROM STDIN",
+  "RESET ALL",
+  "LOAD 'auto_explain'",
+  "SET LOCAL transaction_read_only = on",
+  "SET LOCAL TRANSACTION READ ONLY",
+  "SELECT pg_advisory_lock(1)",
+  "SELECT 1 WHERE pg_try_advisory_lock_shared (1, 2)",
+  "SELECT pg_advisory_unlock_all()",
+  "DECLARE mine CURSOR WITH HOLD FOR SELECT 1",
 ])("%j is control that is refused", (text) => {
   expect(parseControl(text)).toBeUndefined();
   expect(controls(text)).toBe(true);
@@ -55,6 +63,8 @@ test.each([
   "SET LOCAL statement_timeout = '1s'",
   "set constraints all immediate",
   "SETTLE",
+  "SELECT pg_advisory_xact_lock(1)",
+  "SELECT pg_try_advisory_xact_lock_shared(1)",
 ])("%j is the user's own", (text) => {
   expect(parseControl(text)).toBeUndefined();
   expect(controls(text)).toBe(false);

@@ -44,7 +44,10 @@ export function parseControl(text: string): Control | undefined {
  * COPY is among them because its data have no way through the handle.
  */
 const controlling =
-  /^(?:BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|DEALLOCATE|DISCARD|LISTEN|UNLISTEN|COPY|SET(?!\s+(?:LOCAL|CONSTRAINTS)\b))\b/i;
+  /^(?:BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE|DEALLOCATE|DISCARD|LISTEN|UNLISTEN|COPY|LOAD|RESET|SET(?!\s+(?:LOCAL(?!\s+TRANSACTION)|CONSTRAINTS)\b))\b/i;
+
+/** Cursors and locks of the session, which outlive the transaction; locks of the transaction have `xact` in their names. */
+const outliving = /\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(|\bWITH\s+HOLD\b/i;
 
 /**
  * Whether a text controls the transaction or the connection, by its first word. The server takes one
@@ -57,7 +60,13 @@ const controlling =
  * ```
  */
 export function controls(text: string): boolean {
-  return controlling.test(withoutComments(bare(text)).trim());
+  const words = firstWords(text);
+  return controlling.test(words) || outliving.test(words);
+}
+
+/** A text from its first word on, without comments. */
+export function firstWords(text: string): string {
+  return withoutComments(bare(text)).trim();
 }
 
 /** The text from its first word on: white space, comments (which nest) and empty statements go. */

@@ -18,6 +18,7 @@ import { closedError, slowError, unfinishedError } from "../scope-errors.ts";
 import type { AttemptOptions } from "../store.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
+import { mayLeave } from "./leavings.ts";
 import { NativeHandle } from "./native.ts";
 import { Patience } from "./patience.ts";
 import type { Line } from "./session.ts";
@@ -32,6 +33,8 @@ export interface Scope {
   /** The first failure that no rollback has undone. */
   failed: { readonly error: unknown } | undefined;
   native: NativeHandle | undefined;
+  /** A statement may have left something on the connection. */
+  leaves: boolean;
   /** When its time is over, statements included, by `performance.now()`. */
   endMs: number;
 }
@@ -138,7 +141,10 @@ export class Scopes {
 
   async #send(scope: Scope, query: DriverQuery, doing: Doing): Promise<DriverResult> {
     this.#begin();
-    if (doing === "user statement") this.#session.boundStatements(scope.endMs - performance.now());
+    if (doing === "user statement") {
+      scope.leaves ||= mayLeave(query.text);
+      this.#session.boundStatements(scope.endMs - performance.now());
+    }
     const patience = this.#patience;
     patience?.asks();
     try {
@@ -167,6 +173,7 @@ export class Scopes {
       ended: false,
       failed: undefined,
       native: undefined,
+      leaves: false,
       endMs: this.#stack.at(-1)?.endMs ?? Infinity,
     };
     this.#stack.push(scope);
@@ -218,6 +225,7 @@ export class Scopes {
     if (scope.ended) throw closedError();
     if (scope.failed) throw scope.failed.error;
     if (this.#broken) throw this.#broken;
+    if (scope.leaves) await this.#session.tidy();
     if (this.#stack.at(-1) !== scope) throw unfinishedError("an attempt that another attempt was begun beside");
     scope.native?.assertSettled();
     if (!this.#session.isSound) throw this.#break(new Error("The transaction ended from within"));

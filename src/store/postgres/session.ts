@@ -10,6 +10,7 @@ import { CounterfoilError } from "../../domain/errors.ts";
 import { type BeginOptions, beginText, readBeginning } from "./begin.ts";
 import type { DriverNotice, DriverQuery, DriverResult, PooledClient } from "./driver.ts";
 import { coded, type Doing, isLoss, storeError } from "./errors.ts";
+import { tidyText } from "./leavings.ts";
 import { readTypes } from "./values.ts";
 
 export interface Deadlines {
@@ -36,7 +37,7 @@ const marginMs = 2_000;
 /** What the scopes of a transaction use of the connection that it is on. */
 export type Line = Pick<
   Session,
-  "lost" | "isSound" | "send" | "prepend" | "boundLocks" | "boundStatements" | "unbound" | "idle"
+  "lost" | "isSound" | "send" | "prepend" | "boundLocks" | "boundStatements" | "unbound" | "tidy" | "idle"
 >;
 
 export class Session {
@@ -46,6 +47,7 @@ export class Session {
   #lost: CounterfoilError | undefined;
   #keepsNames = false;
   /** The server's bound on a statement just now, and from the beginning of the transaction on. */
+  #lockMs = 0;
   #statementMs: { now: number; readonly begun: number };
   /** What is sent now waits for the rest of this turn. */
   #gathers = false;
@@ -81,6 +83,7 @@ export class Session {
     this.#keepsNames = pid === this.#client.processID;
     const begun = options.statementMs || Infinity;
     this.#statementMs = { now: begun, begun };
+    this.#lockMs = options.lockMs;
     return now;
   }
 
@@ -98,7 +101,21 @@ export class Session {
 
   /** Bounds each later wait for a lock, until the transaction or the savepoint that it is in is undone. */
   boundLocks(lockMs: number): void {
+    this.#lockMs = lockMs;
     this.prepend(`SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockMs))}`);
+  }
+
+  /**
+   * Takes away what a user's statements left on the connection.
+   *
+   * @throws CounterfoilError TRANSACTION_CONTROL where the transaction was made read-only.
+   */
+  async tidy(): Promise<void> {
+    const { begun } = this.#statementMs;
+    const text = tidyText({ lockMs: this.#lockMs, statementMs: begun === Infinity ? 0 : begun });
+    const answer = await this.send({ text, types: readTypes }, "statement");
+    this.unbound();
+    if ([answer].flat().at(-1)?.rows[0]?.["is_frozen"] === true) throw frozenError();
   }
 
   /**
@@ -213,6 +230,13 @@ export class Session {
     this.#lost ??= coded("STORE_UNAVAILABLE", { doing, what: `no answer came within ${withinMs} ms` });
     this.#client.connection.stream.destroy();
   }
+}
+
+function frozenError(): CounterfoilError {
+  return new CounterfoilError(
+    "TRANSACTION_CONTROL",
+    "Cannot keep the work of a handler: it made the transaction read-only, in which nothing else can be written",
+  );
 }
 
 function notCommitted(command: string | null): CounterfoilError {

@@ -236,6 +236,6 @@ function withChanges({ command, rowCount, rows }: DriverResult): Rows {
 function controlError(): CounterfoilError {
   return new CounterfoilError(
     "TRANSACTION_CONTROL",
-    "Cannot run a statement: it controls the transaction or the connection; leave BEGIN, COMMIT, ROLLBACK, SAVEPOINT, SET and the like to the engine",
+    "Cannot run a statement: it controls the transaction or the connection; leave BEGIN, COMMIT, ROLLBACK, SAVEPOINT and the like to the engine, use SET LOCAL for SET, and pg_advisory_xact_lock for locks",
   );
 }

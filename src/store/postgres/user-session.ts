@@ -106,6 +106,9 @@ export class UserSession implements Line {
 
   unbound(): void {}
 
+  /** Does nothing: what is left on the user's connection is the user's. */
+  async tidy(): Promise<void> {}
+
   /** Resolves once everything that was sent is answered. */
   async idle(): Promise<void> {
     for (let last; last !== this.#last;) {
