@@ -8,8 +8,8 @@ import { largestBody } from "../http/body-pool.ts";
 import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
 import type { HandshakeSettings } from "../providers/handshake.ts";
 import type { ProviderRules } from "../providers/provider-spec.ts";
-import type { FetchKey } from "../verify/fetched-keys.ts";
 import type { Capabilities } from "../store/store.ts";
+import type { FetchKey } from "../verify/fetched-keys.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
 import { fetchCertificate } from "./fetch-certificate.ts";
 

@@ -243,21 +243,28 @@ class Group {
       case "fresh": {
         const { reading } = arrival;
         if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
-        if (await isBehind(this.#tx, { id: claim.id, rank: reading.rank }, lineOf(arrival.draft, reading))) {
-          return this.#keep(arrival, claim.id, { outcome: "queued", reason: behindReason });
-        }
+        const inLine = { id: claim.id, rank: reading.rank };
+        const look = () => isBehind(this.#tx, inLine, lineOf(arrival.draft, reading));
+        const behind = await this.#unlessLocked(() => this.#tx.attempt(look));
+        if (behind === undefined) return this.#putOff(claim);
+        if (behind) return this.#keep(arrival, claim.id, { outcome: "queued", reason: behindReason });
         if (arrival.broke) return this.#keep(arrival, claim.id, arrival.broke);
         if (arrival.later) return this.#keep(arrival, claim.id, { outcome: "queued", reason: null });
         const { event, handler } = reading;
         const run = { event, handler, receiptId: claim.id, force: false, withinMs: arrival.handlerMs };
         const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#options));
         if (ran) return this.#place(arrival, claim.id, ran);
-        this.#discarded.push(claim.id);
-        return { kind: "alone" };
+        return this.#putOff(claim);
       }
       default:
         throw new Error(`Bug: no such claim ${String(claim satisfies never)}`);
     }
+  }
+
+  /** A lock that it needs stays with somebody else: it runs by itself, leaving nothing here. */
+  #putOff({ id }: { readonly id: number }): Fate<Received> {
+    this.#discarded.push(id);
+    return { kind: "alone" };
   }
 
   async #place(arrival: Arrival, id: number, ran: Ran): Promise<Fate<Received>> {
