@@ -159,7 +159,7 @@ export function prepareConnection(
     failing,
     mode: options.mode ?? null,
     bodyBytesMax,
-    handlerMs: Math.min(limits.handlerMs, rules.ackMs - answerMsOf(limits)),
+    handlerMs: handlerMsOf(rules, limits),
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     releaseBy: options.releaseBy ?? null,
     handshake: options.handshake ?? {},
@@ -194,7 +194,13 @@ export function answerMsOf(limits: Limits): number {
   return waitsOf(limits).reduce((sum, { ms }) => sum + ms, 0);
 }
 
-/** Time that a handler has at least where it may wait: a few statements, and their way. */
+/** Time that a handler has while its sender waits; the commit after it has half a second, or as much as the handler. */
+function handlerMsOf({ ackMs }: ProviderRules, limits: Limits): number {
+  const leftMs = ackMs - answerMsOf(limits);
+  return Math.min(limits.handlerMs, Math.floor(Math.max(leftMs / 2, leftMs - 500)));
+}
+
+/** Time for a handler, where it may wait, and its commit at least. */
 const handlerMsMin = 100;
 
 /** A sender that has stopped waiting sends again what was taken, and counts the connection as failing. */
@@ -207,7 +213,7 @@ function patienceProblem(
   const answerMs = answerMsOf(limits) + leastHandlerMs;
   if (answerMs < ackMs) return undefined;
   const terms = waits.map(({ limit, ms }) => `${limit} ${ms}`).join(" + ");
-  const handler = leastHandlerMs > 0 ? ` + ${leastHandlerMs} for its handler` : "";
+  const handler = leastHandlerMs > 0 ? ` + ${leastHandlerMs} for its handler and commit` : "";
   const [longest] = waits.toSorted((left, right) => right.ms - left.ms);
   return `${name} waits ${ackMs} ms for an answer, which may take ${answerMs} ms (${terms}${handler}); lower the limit ${longest?.limit}`;
 }

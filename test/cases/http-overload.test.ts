@@ -145,6 +145,6 @@ test("a sender that would give up before it can be answered is found at the star
   const postgresStart = (lockMs: number) => () => start({ lockMs }, postgres("postgres://db.example/shop"));
   expect(postgresStart(10_000 - queueMs - groupMs - 101)).not.toThrow();
   expect(postgresStart(10_000 - queueMs - groupMs - 100)).toThrow(
-    /"stripe": stripe waits 10000 ms for an answer, which may take 10000 ms .* \+ 100 for its handler\); lower the limit lockMs$/,
+    /"stripe": stripe waits 10000 ms for an answer, which may take 10000 ms .* \+ 100 for its handler and commit\); lower the limit lockMs$/,
   );
 });

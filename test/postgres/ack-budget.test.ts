@@ -9,7 +9,7 @@ import { storeAt } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
 import { ownDatabase } from "../support/own-database.ts";
 
-/** A handler has what this sender's patience leaves: 1.5 s, although it could have half an hour. */
+/** A handler has what this sender's patience leaves: 1 s, although it could have half an hour. */
 const sender = generic({
   name: "sender",
   signature: { kind: "hmac", header: "x-signature" },
