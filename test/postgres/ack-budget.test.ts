@@ -52,7 +52,8 @@ test.each<[string, (context: HandlerContext) => Promise<unknown>]>([
       const event = Buffer.from(JSON.stringify({ id, type: "changed" }));
       const { headers, body } = signDelivery(sender.rules, caseSecret, { body: event, timestampMs: 0 });
       const delivery = { headers: headersFromFetch(new Headers(headers)), body, arrivedAtMs: 0 };
-      return (await inbox.receive(app.connections.get("sender")!, delivery)).outcome;
+      const delivered = await inbox.deliver(app.connections.get("sender")!, delivery, () => undefined);
+      return delivered.kind === "event" ? delivered.received.outcome : "a batch";
     });
     expect(await Promise.all(outcomes)).toEqual(["applied", "held", "applied"]);
     expect(await rows(app, "SELECT id FROM notes ORDER BY id")).toEqual([{ id: "a" }, { id: "b" }]);
