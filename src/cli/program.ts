@@ -8,6 +8,8 @@ import { doneCommand } from "./commands/done.ts";
 import { listCommand } from "./commands/list.ts";
 import { lookupCommand } from "./commands/lookup.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { providerCommand } from "./commands/provider.ts";
+import { providersCommand } from "./commands/providers.ts";
 import { pruneCommand } from "./commands/prune.ts";
 import { renewKeyCommand } from "./commands/renew-key.ts";
 import { reprocessCommand } from "./commands/reprocess.ts";
@@ -25,6 +27,7 @@ import { exitCodes } from "./exit-codes.ts";
 const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand, copyCommand, restoredCommand],
   "Look:": [doctorCommand, statusCommand, listCommand, showCommand],
+  "Senders:": [providersCommand, providerCommand],
   "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],
 };

@@ -4,6 +4,9 @@
  * @module
  */
 export { catalogue } from "./catalogue.ts";
+export { checkVectors, type ProviderVector, type VectorResult } from "./check-vectors.ts";
+export { describeProvider, type ProviderDescription } from "./describe-provider.ts";
+export { idempotency, type IdempotencyProfile } from "./idempotency.ts";
 export { defineProvider } from "./define-provider.ts";
 export { adyen, adyenPlatform } from "./adyen.ts";
 export { asana } from "./asana.ts";

@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { catalogue } from "./catalogue.ts";
+import { describeProvider, spanText } from "./describe-provider.ts";
+import { idempotency, type IdempotencyProfile } from "./idempotency.ts";
+import * as published from "./index.ts";
+
+const file = new URL("../../docs/catalogue.md", import.meta.url);
+const marker = /^<!-- From here on: .* -->$/m;
+
+/** A table as the formatter aligns it. */
+function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [headings, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = headings.map((_each, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  const [head = [], ...body] = cells;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join("\n");
+}
+
+const presets = Object.entries(catalogue).map(([exported, { rules }]) => ({ exported, ...describeProvider(rules) }));
+
+function senders(): string {
+  const rows = presets.map((each) => [
+    `[\`${each.exported}\`](${each.docs})`,
+    each.signature,
+    each.id,
+    each.batch,
+    each.handshake,
+    `${each.retries ? "yes" : "no"}; up to ${spanText(each.redeliveryMs)}`,
+    each.proof,
+  ]);
+  return table(["preset", "signature", "event id", "batch", "handshake", "sends again", "shown by"], rows);
+}
+
+function unconfirmed(): string {
+  const rows = presets.flatMap(({ exported, unconfirmed: facts }) =>
+    Object.entries(facts).map(([field, text]) => [`\`${exported}\``, `\`${field}\``, text]),
+  );
+  return table(["preset", "setting", "what is known"], rows);
+}
+
+function contracts(from: object = idempotency, path = "idempotency."): readonly (readonly string[])[] {
+  return Object.entries(from).flatMap(([name, value]: [string, object]) => {
+    if (!("keyLifetime" in value)) return contracts(value, `${path}${name}.`);
+    const { keyLifetime, lengthMax, lookupHint = "", unconfirmed: facts = {}, ...place } = value as IdempotencyProfile;
+    const key = "header" in place ? `header ${place.header}` : `field ${place.field}`;
+    return [
+      [`\`${path}${name}\``, key, keyLifetime, String(lengthMax ?? ""), lookupHint, Object.keys(facts).join(", ")],
+    ];
+  });
+}
+
+test("docs/catalogue.md shows what the data says", async () => {
+  const page = readFileSync(file, "utf8");
+  const prose = page.slice(0, page.search(marker)) + (marker.exec(page)?.[0] ?? "");
+  const sections = [
+    `## Senders\n\n${senders()}`,
+    `## Unconfirmed settings\n\n${unconfirmed()}`,
+    `## Contracts for calls\n\n${table(["profile", "key", "lives", "longest", "to look up", "unconfirmed"], contracts())}`,
+  ];
+  await expect(`${[prose, ...sections].join("\n\n")}\n`).toMatchFileSnapshot(file.pathname);
+});
+
+test("every preset is published under its name in the catalogue", () => {
+  expect(Object.fromEntries(Object.entries(published).filter(([name]) => name in catalogue))).toEqual(catalogue);
+});
+
+test("what no vector and no SDK shows is called unconfirmed", () => {
+  const named = presets.filter(({ proof }) => proof === "unconfirmed").map(({ name }) => name);
+  expect(named).toContain("mailgun");
+  expect(named).not.toContain("stripe");
+  expect(presets.find(({ name }) => name === "github")?.id).toBe("header x-github-delivery (not signed)");
+});
