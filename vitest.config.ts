@@ -11,8 +11,8 @@ const everyEngine = [
   "test/mounting/mounting.test.ts",
 ];
 
-/** Tests of a file on a disk among them, and of a drain's budget, which a busy server outlasts now and then. */
-const sqliteOnly = ["test/cases/store-disk-full.test.ts", "test/worker/loops.test.ts"];
+/** Tests of a file on a disk among them. */
+const sqliteOnly = ["test/cases/store-disk-full.test.ts"];
 
 /** Tests that need a PostgreSQL server. */
 const servers = ["src/store/postgres/**/*.test.ts", "test/kit/postgres.test.ts", "test/postgres/**/*.test.ts"];
