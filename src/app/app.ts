@@ -18,9 +18,11 @@ import type { Connection } from "../inbox/connection.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
+import { Notices } from "../operator/notices.ts";
 import { Operator } from "../operator/operator.ts";
 import { Retention } from "../operator/retention.ts";
 import type { SignedDelivery } from "../providers/sample-delivery.ts";
+import type { Attention } from "../store/reader.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
@@ -135,6 +137,8 @@ export interface Parts {
   readonly migrate: boolean;
   /** Secrets by connection, for trial deliveries only; verifying has keys of its own. */
   readonly secrets: ReadonlyMap<string, readonly (string | undefined)[]>;
+  /** Hears of what needs a person. */
+  readonly onAttention: ((items: readonly Attention[]) => void | Promise<void>) | null;
 }
 
 export function buildApp(parts: Parts): App {
@@ -179,7 +183,9 @@ class CounterfoilApp implements App {
     const context = { runtime, connections };
     this.#inbox = new Inbox(context, () => this.#opened());
     const retention = new Retention(runtime);
+    const notices = parts.onAttention && new Notices(runtime, parts.onAttention);
     this.#worker = new Worker(runtime, {
+      ...(notices && { notify: () => notices.run() }),
       applyDue: () => applyDue(context),
       retain: async () => (await expireBytes(runtime)) || retention.run(),
     });

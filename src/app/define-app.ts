@@ -13,6 +13,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { Wake } from "../work/wake.ts";
 import { type App, buildApp } from "./app.ts";
 import { type ConnectionConfig, prepareConnection, type Prepared } from "./connect.ts";
+import { listenerOf, type OnAttention } from "./on-attention.ts";
 
 /** What an application is made of: the database, the connections, the effects. */
 export interface AppOptions {
@@ -30,6 +31,11 @@ export interface AppOptions {
   readonly limits?: Partial<Limits>;
   /** Hears everything Counterfoil says of itself; see `jsonLogger` and `Metrics`. */
   readonly telemetry?: Emit | readonly Emit[];
+  /**
+   * Hears of what needs a person, of each new thing once: a function, or a URL that is posted to, signed by
+   * Standard Webhooks. Workers tell it; see docs/operating.md.
+   */
+  readonly onAttention?: OnAttention;
   /**
    * Whether opening the store brings its schema up to date. An embedded database is migrated when it is
    * opened; a shared one only by `counterfoil migrate`.
@@ -49,6 +55,7 @@ const known: readonly (keyof AppOptions)[] = [
   "basePath",
   "limits",
   "telemetry",
+  "onAttention",
   "migrate",
   "testing",
 ];
@@ -81,11 +88,13 @@ export function defineApp(options: AppOptions): App {
     effects,
     ...(probe && { probe }),
   };
+  const attention = listenerOf(options.onAttention, runtime.clock);
   return buildApp({
     runtime,
     subscribers,
     connections: connectionsById(prepared),
-    problems: prepared.flatMap(({ problem }) => problem ?? []),
+    problems: [...prepared.flatMap(({ problem }) => problem ?? []), ...attention.problems],
+    onAttention: attention.tell,
     basePath: basePathOf(options.basePath ?? "/hooks"),
     secrets: new Map(options.connections.map(({ id, options: { secrets } }) => [id, secrets])),
     migrate: options.migrate ?? !options.store.capabilities.concurrentWriters,

@@ -1,9 +1,10 @@
 /** What `list` can list: how each kind is read, and which columns its text has. JSON has every field. */
 import type { ObligationState } from "../domain/obligation.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import { describeAttention } from "../operator/describe-attention.ts";
 import type { Operator } from "../operator/operator.ts";
 import type { Attention } from "../store/reader.ts";
-import { isoTime, obligationRecord, receiptRecord, refusalRecord, type ShownRecord } from "./records.ts";
+import { obligationRecord, receiptRecord, refusalRecord, type ShownRecord } from "./records.ts";
 
 /** Filters and page of a list, as the command line gives them. */
 export interface ListOptions {
@@ -73,26 +74,13 @@ function obligations(only?: ObligationState): Listing {
 }
 
 function attentionRecord(item: Attention): ShownRecord {
-  const { kind, cursor } = item;
-  switch (kind) {
-    case "obligation": {
-      const { id, tenant, operationKey, state, reason } = item.obligation;
-      return { kind, id, name: `${tenant} ${operationKey}`, state, reason, tenant, operationKey, cursor };
-    }
-    case "receipt": {
-      const { id, connection, account, eventId, outcome, reason } = item.receipt;
-      const { mismatches } = item;
-      const why = mismatches === 0 ? reason : `${mismatches} with other content${reason === null ? "" : `; ${reason}`}`;
-      const name = `${connection} ${eventId}`;
-      return { kind, id, name, state: outcome, reason: why, connection, account, eventId, mismatches, cursor };
-    }
-    case "destination":
-      return { kind, id: null, name: item.destination, state: "paused", reason: item.reason, cursor };
-    case "effect": {
-      const reason = `due since ${isoTime(item.dueAt)}, and no worker takes it`;
-      return { kind, id: null, name: item.effect, state: "untaken", reason, cursor };
-    }
-    default:
-      throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
+  const { cursor } = item;
+  const shown = { ...describeAttention(item) };
+  if (item.kind === "obligation") {
+    const { tenant, operationKey } = item.obligation;
+    return { ...shown, tenant, operationKey, cursor };
   }
+  if (item.kind !== "receipt") return { ...shown, cursor };
+  const { connection, account, eventId } = item.receipt;
+  return { ...shown, connection, account, eventId, mismatches: item.mismatches, cursor };
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { applyCommand } from "./commands/apply.ts";
+import { bulkCommand } from "./commands/bulk.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { copyCommand } from "./commands/copy.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -8,6 +9,7 @@ import { doneCommand } from "./commands/done.ts";
 import { listCommand } from "./commands/list.ts";
 import { lookupCommand } from "./commands/lookup.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { pauseCommand } from "./commands/pause.ts";
 import { providerCommand } from "./commands/provider.ts";
 import { providersCommand } from "./commands/providers.ts";
 import { pruneCommand } from "./commands/prune.ts";
@@ -28,7 +30,8 @@ const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand, copyCommand, restoredCommand],
   "Look:": [doctorCommand, statusCommand, listCommand, showCommand],
   "Senders:": [providersCommand, providerCommand],
-  "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, resumeCommand],
+  "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand],
+  "Act on more:": [bulkCommand, pauseCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],
 };
 

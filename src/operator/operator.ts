@@ -8,6 +8,7 @@ import { actOnObligation, type ObligationAction } from "./act-on-obligation.ts";
 import type { ReceiptAction } from "./act-on-receipt.ts";
 import type { Acted, Acting } from "./acting.ts";
 import { apply, reprocess } from "./apply.ts";
+import { bulk, type BulkAction, type BulkResult } from "./bulk.ts";
 import { cancel } from "./cancel.ts";
 import { done, type Done } from "./done.ts";
 import { lookup } from "./lookup.ts";
@@ -22,6 +23,7 @@ import {
   type Status,
   statusOf,
 } from "./operator-reads.ts";
+import { pause, type PauseAction } from "./pause.ts";
 import { prune, type PruneAction, type PruneCounts } from "./prune.ts";
 import { renewKey } from "./renew-key.ts";
 import { type Resolution, resolve } from "./resolve.ts";
@@ -131,6 +133,16 @@ export class Operator {
   /** Sends again under a new key: after a lookup said absent, or when the operator confirms that nothing took effect. */
   renewKey(action: ObligationAction & { readonly confirm?: boolean }): Promise<Acted> {
     return actOnObligation(this.#acting, action, renewKey({ confirm: action.confirm ?? false }));
+  }
+
+  /** Acts on all that fit, each audited and refused by itself, or counts them. */
+  bulk(action: BulkAction): Promise<BulkResult> {
+    return bulk(this.#acting, action);
+  }
+
+  /** Keeps a destination from being called until it is resumed; what is owed there waits. */
+  pause(action: PauseAction): Promise<Acted> {
+    return pause(this.#acting, action);
   }
 
   /** Lets a paused destination be called again. */

@@ -162,6 +162,7 @@ export interface StateWrites {
 
 export {
   type DueBounds,
+  type NoticeClaim,
   prunableKinds,
   type PrunableKind,
   type PruneBatch,

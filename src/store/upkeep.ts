@@ -49,6 +49,13 @@ export interface Pruned {
   readonly next: number | null;
 }
 
+/** Things that need a person, by keys that stay the same while they do. */
+export interface NoticeClaim {
+  readonly keys: readonly string[];
+  /** How long telling may take; whoever is not done by then may have died. */
+  readonly leaseMs: number;
+}
+
 /** What keeps a store in order, rarely and apart from its work. */
 export interface UpkeepWrites {
   /** Removes one batch of what is old, the oldest first. */
@@ -62,4 +69,10 @@ export interface UpkeepWrites {
    * that far time, on nobody's list. A wish for a later time stands apart from the due time and is kept.
    */
   clampDue(bounds: DueBounds): Promise<number>;
+  /** Claims those of the keys that nobody was told of, or is being told of now; gives them. */
+  claimNotices(claim: NoticeClaim): Promise<readonly string[]>;
+  /** Ends claims: what was told is not told again; what was not may be claimed at once. */
+  settleNotices(keys: readonly string[], isTold: boolean): Promise<void>;
+  /** Forgets all that was told but these: what is on the list once more is news. */
+  forgetNotices(kept: readonly string[]): Promise<void>;
 }

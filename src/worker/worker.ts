@@ -16,6 +16,8 @@ export interface WorkerOptions {
   readonly applyDue?: () => Promise<boolean>;
   /** Removes what is old; gives whether there may be more. */
   readonly retain?: () => Promise<boolean>;
+  /** Tells somebody of what needs a person. */
+  readonly notify?: () => Promise<boolean>;
   /** Carries out one call. Default: real HTTP. */
   readonly call?: Call;
 }
@@ -49,7 +51,13 @@ export class Worker {
   #watchers: (() => void)[] = [];
 
   constructor(runtime: Runtime, options: WorkerOptions = {}) {
-    const { name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`, applyDue, retain, call } = options;
+    const {
+      name = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
+      applyDue,
+      retain,
+      notify,
+      call,
+    } = options;
     const { pollMs, heartbeatMs } = runtime.limits;
     this.#runtime = runtime;
     this.#call = call;
@@ -69,7 +77,9 @@ export class Worker {
     this.#feeders = applyDue ? [rescuer, loop("inbox", pollMs, applyDue)] : [rescuer];
     const upkeep = new Upkeep(runtime, name);
     const chores = [loop("upkeep", heartbeatMs, () => upkeep.run())];
-    this.#chores = retain ? [...chores, loop("retention", heartbeatMs, retain)] : chores;
+    if (retain) chores.push(loop("retention", heartbeatMs, retain));
+    if (notify) chores.push(loop("attention", heartbeatMs, notify));
+    this.#chores = chores;
   }
 
   /** Starts the loops. */

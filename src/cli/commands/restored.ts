@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Instant } from "../../domain/instant.ts";
 import { type ActingOptions, acting, baseCommand, withOperator } from "../base-command.ts";
 import { printResult } from "../output.ts";
 import { isoTime } from "../records.ts";
+import { zonedTime } from "../zoned-time.ts";
 
 interface RestoredOptions extends ActingOptions {
   readonly since: Instant;
@@ -23,7 +24,7 @@ export function restoredCommand(): Command {
       ],
     }),
   )
-    .requiredOption("--since <time>", "when the backup was made, rather too late than too early", instant)
+    .requiredOption("--since <time>", "when the backup was made, rather too late than too early", zonedTime)
     .option("--yes", "do it, after a look at the count")
     .action(async (options: RestoredOptions) => {
       const { since, why, yes = false } = options;
@@ -38,15 +39,4 @@ function restoredText(obligations: number, yes: boolean): string {
   const many = obligations === 1 ? "1 obligation" : `${obligations} obligations`;
   if (yes) return `${many} marked: each may have been sent; a lookup or you decide. counterfoil list uncertain`;
   return `${many} may have been sent since. To mark them: the same with --yes`;
-}
-
-/** Reads a time that names its zone: of two readings of one clock face, the wrong one would send twice. */
-function instant(text: string): Instant {
-  const read = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (Number.isNaN(read)) {
-    throw new InvalidArgumentError("It must be a time with its zone, such as 2026-11-30T04:00:00Z.");
-  }
-  return read;
 }

@@ -8,6 +8,7 @@ import { exerciseFences } from "./fences.conformance.ts";
 import { exerciseInspecting } from "./inspect.conformance.ts";
 import { exerciseLeases } from "./leases.conformance.ts";
 import { exerciseMigrating } from "./migrating.conformance.ts";
+import { exerciseNotices } from "./notices.conformance.ts";
 import { exerciseObligations } from "./obligations.conformance.ts";
 import { exerciseOpenReceipts } from "./open-receipts.conformance.ts";
 import { exerciseOrders } from "./orders.conformance.ts";
@@ -46,5 +47,6 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseUpkeep(make);
     exercisePruning(make);
     exerciseInspecting(make);
+    exerciseNotices(make);
   });
 }

@@ -93,6 +93,10 @@ async function useEverything(store: Store): Promise<void> {
     await tx.dueLanes();
     await tx.dueLanes();
     await tx.seeWorker({ name: "w", effects: [], forgetMs: 1 });
+    await tx.claimNotices({ keys: ["effect/a", "effect/b"], leaseMs: 1 });
+    await tx.settleNotices(["effect/a"], true);
+    await tx.settleNotices(["effect/b"], false);
+    await tx.forgetNotices(["effect/a"]);
     await tx.clampDue({ receiptsMs: 1e13, deadlinesMs: 1e13, obligations: [{ effect: "ship/v1", withinMs: 1e13 }] });
     for (const kind of prunableKinds) await tx.prune({ kind, olderThanMs: 1e13, after: 0, limit: 10, dryRun: false });
   });

@@ -12,6 +12,7 @@ import type { Handle } from "./handle.ts";
 import { dueLanes } from "./lanes.ts";
 import { expiredLeases, renewLeases } from "./leases.ts";
 import { moveObligations } from "./moves.ts";
+import { claimNotices, forgetNotices, settleNotices } from "./notices.ts";
 import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
 import { arrive, dueReceipts, lockNames, lockReceipt } from "./open-receipts.ts";
 import { firstInOrder, lockOrders } from "./order.ts";
@@ -207,6 +208,18 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async prune(batch: Contract.PruneBatch): Promise<Contract.Pruned> {
     return prune(this.#handle, batch);
+  }
+
+  async claimNotices(claim: Contract.NoticeClaim): Promise<readonly string[]> {
+    return claimNotices(this.#handle, claim);
+  }
+
+  async settleNotices(keys: readonly string[], isTold: boolean): Promise<void> {
+    await settleNotices(this.#handle, keys, isTold);
+  }
+
+  async forgetNotices(kept: readonly string[]): Promise<void> {
+    await forgetNotices(this.#handle, kept);
   }
 
   async seeWorker(sign: Contract.WorkerSign): Promise<void> {

@@ -25,7 +25,7 @@ const noted: Readonly<Record<string, { readonly kind: UnitKind; readonly key: re
 };
 
 /** Tables that tell of processes, or of the rows of others; they stay where they are. */
-const left = ["counterfoil_workers", "counterfoil_totals"];
+const left = ["counterfoil_workers", "counterfoil_totals", "counterfoil_notices"];
 
 /** A change noted before a copy read its unit is noted once more when it comes again: its number is never given twice. */
 const changes = `CREATE TABLE counterfoil_changes (

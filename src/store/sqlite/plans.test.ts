@@ -22,7 +22,7 @@ const allowed = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN json_each /,
   /^SCAN (due|m|here|p|t)$/,
-  /^SCAN counterfoil_(refusals|destinations|workers)/,
+  /^SCAN counterfoil_(refusals|destinations|workers|notices)/,
   /^SCAN (o|r) USING INDEX counterfoil_\w+_(leased|attention)$/,
   /^SCAN counterfoil_(mismatches|receipts|obligations) USING COVERING INDEX counterfoil_\w+_(open|outcome)$/,
 ];
@@ -46,6 +46,10 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
     await tx.touch();
     await tx.seeWorker({ name: "worker-1", effects: ["ship/v1"], forgetMs: 1 });
+    await tx.claimNotices({ keys: ["effect/a", "effect/b"], leaseMs: 1 });
+    await tx.settleNotices(["effect/a"], true);
+    await tx.settleNotices(["effect/b"], false);
+    await tx.forgetNotices(["effect/a"]);
     await tx.clampDue({ receiptsMs: 1, deadlinesMs: 1, obligations: [{ effect: "ship/v1", withinMs: -1 }] });
     await tx.pauseDestination("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);

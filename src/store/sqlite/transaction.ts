@@ -9,6 +9,7 @@ import type { Connection } from "./connection.ts";
 import { freeOrders } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
+import { claimNotices, forgetNotices, settleNotices } from "./notices.ts";
 import {
   buryOperation,
   cancelRequested,
@@ -203,6 +204,18 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async touch(): Promise<void> {
     this.#scopes.use(() => touch(this.#handle));
+  }
+
+  async claimNotices(claim: Contract.NoticeClaim): Promise<readonly string[]> {
+    return this.#scopes.use(() => claimNotices(this.#handle, claim));
+  }
+
+  async settleNotices(keys: readonly string[], isTold: boolean): Promise<void> {
+    this.#scopes.use(() => settleNotices(this.#handle, keys, isTold));
+  }
+
+  async forgetNotices(kept: readonly string[]): Promise<void> {
+    this.#scopes.use(() => forgetNotices(this.#handle, kept));
   }
 
   async seeWorker(sign: Contract.WorkerSign): Promise<void> {

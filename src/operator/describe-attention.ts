@@ -1,0 +1,51 @@
+import type { Attention } from "../store/reader.ts";
+
+/** One thing that needs a person, as lists and messages show it: no payload, nothing secret. */
+export interface AttentionSummary {
+  readonly kind: Attention["kind"];
+  /** Number of the receipt or obligation; `null` for what has none. */
+  readonly id: number | null;
+  readonly name: string;
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+export function describeAttention(item: Attention): AttentionSummary {
+  const { kind } = item;
+  switch (kind) {
+    case "obligation": {
+      const { id, tenant, operationKey, state, reason } = item.obligation;
+      return { kind, id, name: `${tenant} ${operationKey}`, state, reason };
+    }
+    case "receipt": {
+      const { id, connection, eventId, outcome, reason } = item.receipt;
+      const { mismatches } = item;
+      const why = mismatches === 0 ? reason : `${mismatches} with other content${reason === null ? "" : `; ${reason}`}`;
+      return { kind, id, name: `${connection} ${eventId}`, state: outcome, reason: why };
+    }
+    case "destination":
+      return { kind, id: null, name: item.destination, state: "paused", reason: item.reason };
+    case "effect": {
+      const reason = `due since ${new Date(item.dueAt).toISOString()}, and no worker takes it`;
+      return { kind, id: null, name: item.effect, state: "untaken", reason };
+    }
+    default:
+      throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
+  }
+}
+
+/** Names an item for as long as it needs a person for the same cause; the same text after that is news. */
+export function attentionKey(item: Attention): string {
+  switch (item.kind) {
+    case "obligation":
+      return `obligation/${item.obligation.id}/${item.obligation.fence}`;
+    case "receipt":
+      return `receipt/${item.receipt.id}/${item.receipt.outcome}/${item.mismatches}`;
+    case "destination":
+      return `destination/${item.destination}`;
+    case "effect":
+      return `effect/${item.effect}`;
+    default:
+      throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
+  }
+}
