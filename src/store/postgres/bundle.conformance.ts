@@ -5,6 +5,7 @@ import {
   postgresServer,
   type Template,
 } from "../../../test/support/postgres.ts";
+import { sha256 } from "../../domain/digest.ts";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
 import type { Bundle } from "../conformance/bundle.conformance.ts";
 import { knownMigrations } from "./migrations.ts";
@@ -36,10 +37,13 @@ export async function migratedDatabase(server?: PostgresServer): Promise<Postgre
   return (server ?? (await postgresServer())).createDatabase({ template });
 }
 
+// Of one length, whatever the number of migrations: PostgreSQL cuts names after 63 bytes.
 const template: Template = {
-  name: `counterfoil_${knownMigrations()
-    .map(({ checksum }) => checksum.slice(0, 12))
-    .join("_")}`,
+  name: `counterfoil_${sha256(
+    knownMigrations()
+      .map(({ checksum }) => checksum)
+      .join(),
+  ).slice(0, 24)}`,
   prepare: async (url) => {
     const store = storeAt(url);
     await store.migrate();
