@@ -136,7 +136,11 @@ async function* receiptSteps(
   }
 }
 
-/** Goes through pages of descending ids, which is the order of their times, to the last that is young enough. */
+/**
+ * Goes through pages of descending ids, which is the order of their times, to the last that is young enough.
+ *
+ * @yields Each row that is.
+ */
 async function* newestFirst<Row extends { readonly id: number }>(
   page: (before: number | undefined) => Promise<readonly Row[]>,
   isYoung: (row: Row) => boolean,
