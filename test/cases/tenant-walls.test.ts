@@ -15,7 +15,7 @@ import { ownDatabase } from "../support/own-database.ts";
 import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.config.ts";
 
 /** Verbs of whoever runs the whole database; they name no tenant. */
-const wholeStore = ["status", "attention", "refusals", "prune", "resume"];
+const wholeStore = ["status", "attention", "refusals", "prune", "resume", "restored"];
 
 async function openMarket() {
   const database = await ownDatabase();
@@ -84,6 +84,12 @@ function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>>
   return {
     "an event waits": (side) => receive(side, "paid", "evt-1"),
     "it comes again": (side) => receive(side, "paid", "evt-1"),
+    "it comes over HTTP": async ({ connection, account }) => {
+      const { headers, body } = signedEvent("evt-1", {}, { type: "paid", ...(account && { account }) });
+      const delivery = { method: "POST", headers, body: new Uint8Array(body) };
+      const answer = await app.fetch(new Request(`http://hooks.example/hooks/${connection}`, delivery));
+      return [answer.status, await answer.json()];
+    },
     "it comes with other content": (side) => receive(side, "paid", "evt-1", { other: true }),
     "its mismatch is acknowledged": async (side, operator) =>
       operator.resolve({ receiptId: await receiptId(side, "evt-1"), choice: "acknowledge" }),
@@ -107,6 +113,13 @@ function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>>
     "a key is owed": (side) => owing(side, "order-1"),
     "the key is owed again": (side) => owing(side, "order-1"),
     "the key is owed for something else": (side) => owing(side, "order-2"),
+    "a key that nobody owes is withdrawn": (side) => within(side, ({ withdraw }) => withdraw(["never", "v1"])),
+    "what was withdrawn is owed": (side) =>
+      within(side, ({ owe }) => owe(ship, { key: ["never", "v1"], input: { order: "order-1" } })),
+    "a key that is owed is withdrawn": async (side) => {
+      await within(side, ({ owe }) => owe(ship, { key: ["taken back", "v1"], input: { order: "order-1" } }));
+      return within(side, ({ withdraw }) => withdraw(["taken back", "v1"]));
+    },
     retry: (side, operator) => operator.retry(named(side, "retry")),
     done: (side, operator) => operator.done({ ...named(side, "done"), evidence: "the carrier says so" }),
     cancel: (side, operator) => operator.cancel({ ...named(side, "cancel"), reason: "not wanted" }),
