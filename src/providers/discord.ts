@@ -56,6 +56,7 @@ export const discord: Provider<"discord"> = defineProvider({
       event: { type: "APPLICATION_AUTHORIZED", timestamp: "2026-01-01T00:00:00.000000", data: { user: { id: "2" } } },
     },
   },
+  proof: "the provider's SDK",
   unconfirmed: { schemes: "Discord states no tolerance for its timestamp; 15 minutes cover its retries" },
 });
 
@@ -84,6 +85,7 @@ export const discordInteractions: Provider<"discord-interactions"> = defineProvi
     answer: () => ({ status: 200, headers: { "content-type": "application/json" }, body: '{"type":1}' }),
   },
   samples: { "2": { application_id: "1", guild_id: "3", data: { id: "4", name: "sample" } } },
+  proof: "the provider's SDK",
   unconfirmed: {
     schemes: "Discord states no tolerance for its timestamp; 15 minutes are taken",
     retries: "no document says that an interaction is sent again",
