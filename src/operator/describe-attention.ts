@@ -26,7 +26,7 @@ export function describeAttention(item: Attention): AttentionSummary {
     case "destination":
       return { kind, id: null, name: item.destination, state: "paused", reason: item.reason };
     case "effect": {
-      const reason = `due since ${new Date(item.dueAt).toISOString()}, and no worker takes it`;
+      const reason = `due since ${new Date(item.dueAt).toISOString()}, and no worker takes it; start one whose configuration has it`;
       return { kind, id: null, name: item.effect, state: "untaken", reason };
     }
     default:
