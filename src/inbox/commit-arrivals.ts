@@ -54,8 +54,13 @@ export async function commitArrivals(
     tellPutOff(runtime, fates);
     return fates;
   } catch (error) {
-    if (hasCode(error, "STORE_BUSY") && isBegun && !alone) {
-      if (arrivals.length > 1 && !careful) return commitArrivals(arrivals, runtime, { alone, careful: true });
+    // Who lost all its races by itself has had its runs.
+    const isRaced = hasCode(error, "STORE_BUSY") && hasCode(error.cause, "RACE_LOST");
+    const mayRunAlone = !alone && (arrivals.length > 1 || !isRaced);
+    if (hasCode(error, "STORE_BUSY") && isBegun && mayRunAlone) {
+      if (arrivals.length > 1 && !careful && !isRaced) {
+        return commitArrivals(arrivals, runtime, { alone, careful: true });
+      }
       const fates = arrivals.map(() => ({ kind: "alone" }) as const);
       tellPutOff(runtime, fates);
       return fates;
