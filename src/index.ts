@@ -16,6 +16,7 @@ export type { Duration } from "./domain/duration.ts";
 export {
   type Abandoned,
   type AbandonedContext,
+  type AnsweredDetails,
   type CommonEffectOptions,
   effect,
   type Effect,
@@ -27,6 +28,12 @@ export {
   type Owed,
   type RequestSpec,
   type Result,
+  type SendContext,
+  sendEffect,
+  type SendEffectOptions,
+  type SendIdempotency,
+  type Sending,
+  type SendLookup,
   type SettledContext,
   type StatusVerdict,
 } from "./domain/effect.ts";
@@ -40,15 +47,6 @@ export type { Obligation } from "./domain/obligation.ts";
 export type { Outcome } from "./domain/outcome.ts";
 export type { Payload, Receipt } from "./domain/receipt.ts";
 export { resource, type Resource, type SnapshotInput, type SnapshotResult } from "./domain/resource.ts";
-export {
-  type AnsweredDetails,
-  sendEffect,
-  type SendContext,
-  type SendEffectOptions,
-  type SendIdempotency,
-  type Sending,
-  type SendLookup,
-} from "./domain/send-effect.ts";
 export { type Schema, type } from "./domain/schema.ts";
 export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";
@@ -69,6 +67,7 @@ export type { KeyStanding } from "./operator/key-standing.ts";
 export type { NextStep } from "./operator/next-step.ts";
 export type { Operator } from "./operator/operator.ts";
 export type { ObligationReport, ReceiptReport, Status } from "./operator/operator-reads.ts";
+export type { Amendment } from "./operator/amend.ts";
 export type { PauseAction } from "./operator/pause.ts";
 export type { PruneAction, PruneCounts } from "./operator/prune.ts";
 export type { Resolution } from "./operator/resolve.ts";

@@ -1,6 +1,6 @@
 /** Refunds by Stripe's SDK, each once: also when its answer was lost, or the process died in the middle. */
 import { type Effect, sendEffect, type SendContext, type Sending, type } from "counterfoil";
-import Stripe from "stripe";
+import { Stripe } from "stripe";
 
 /** What a refund is owed for. An alias rather than an interface, since JSON values have an index signature. */
 export type Refund = { readonly paymentIntent: string; readonly amount: number };

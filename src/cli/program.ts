@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { amendCommand } from "./commands/amend.ts";
 import { applyCommand } from "./commands/apply.ts";
 import { bulkCommand } from "./commands/bulk.ts";
 import { cancelCommand } from "./commands/cancel.ts";
@@ -30,7 +31,7 @@ const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run:": [serveCommand, migrateCommand, pruneCommand, sendCommand, copyCommand, restoredCommand],
   "Look:": [doctorCommand, statusCommand, listCommand, showCommand],
   "Senders:": [providersCommand, providerCommand],
-  "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand],
+  "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, amendCommand],
   "Act on more:": [bulkCommand, pauseCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],
 };

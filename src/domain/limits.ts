@@ -83,6 +83,12 @@ export interface Limits {
   readonly callsMax: number;
   /** Calls in flight to one destination, per process. */
   readonly callsPerDestination: number;
+  /** Failed calls in a row after which a destination is left alone for a while, per process. */
+  readonly breakerFailures: number;
+  /** How long it is first left alone; it doubles until a call is answered. */
+  readonly breakerFirstMs: number;
+  /** Longest time that it is left alone. */
+  readonly breakerMaxMs: number;
   /** Tries of an obligation before the operator is asked. */
   readonly attemptsMax: number;
   /** First delay of a retry. */
@@ -157,6 +163,9 @@ export const defaults: Limits = {
   claimMax: 128,
   callsMax: 128,
   callsPerDestination: 16,
+  breakerFailures: 10,
+  breakerFirstMs: second,
+  breakerMaxMs: minute,
   attemptsMax: 30,
   retryFirstMs: second,
   retryMaxMs: hour,
@@ -181,6 +190,8 @@ export const relations: readonly (readonly [string, (limits: Limits) => boolean]
     "pollMs >= 1 and heartbeatMs >= 1 and retryFirstMs >= 1",
     (l) => Math.min(l.pollMs, l.heartbeatMs, l.retryFirstMs) >= 1,
   ],
+  ["breakerFailures >= 1", (l) => l.breakerFailures >= 1],
+  ["1 <= breakerFirstMs <= breakerMaxMs", (l) => l.breakerFirstMs >= 1 && l.breakerFirstMs <= l.breakerMaxMs],
   ["retryFirstMs <= retryMaxMs", (l) => l.retryFirstMs <= l.retryMaxMs],
   ["heldFirstMs <= heldMaxMs", (l) => l.heldFirstMs <= l.heldMaxMs],
   ["headersMs <= requestMs", (l) => l.headersMs <= l.requestMs],

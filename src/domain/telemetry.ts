@@ -72,6 +72,8 @@ export type TelemetryEvent =
   | { readonly kind: "key.expired"; readonly obligationId: number; readonly effect: string }
   | { readonly kind: "park.released"; readonly connection: string; readonly eventId: string }
   | { readonly kind: "destination.paused"; readonly destination: string; readonly reason: string }
+  | { readonly kind: "breaker.opened"; readonly destination: string; readonly forMs: number }
+  | { readonly kind: "breaker.closed"; readonly destination: string }
   | { readonly kind: "effect.unclaimed"; readonly effect: string; readonly count: number }
   | { readonly kind: "operator.acted"; readonly action: string; readonly target: string; readonly who: string }
   | { readonly kind: "loop.failed"; readonly loop: string; readonly code: string; readonly summary: string }

@@ -9,7 +9,13 @@
  */
 import type { EffectDefinition } from "../domain/effect.ts";
 import type { Instant } from "../domain/instant.ts";
-import { closedStates, type Obligation, type Progress, type StoredAnswer } from "../domain/obligation.ts";
+import {
+  closedStates,
+  type FrozenRequest,
+  type Obligation,
+  type Progress,
+  type StoredAnswer,
+} from "../domain/obligation.ts";
 import { auditTarget } from "../store/audit-target.ts";
 import type { ObligationDetail } from "../store/reader.ts";
 import type { StoreTx } from "../store/store.ts";
@@ -40,6 +46,8 @@ export interface ObligationFacts {
   readonly waitsBehind: ObligationDetail["waitsBehind"];
   /** A call, a lookup or a hook holds the lease now. */
   readonly running: boolean;
+  /** What is frozen; `null` once retention has removed it. */
+  readonly request: FrozenRequest | null;
   /** The answer that it is settled from. */
   readonly answer: StoredAnswer | null;
   /** An earlier call was answered after its worker had lost it: the effect exists. */
@@ -56,6 +64,8 @@ interface MovingStep {
   readonly to: Progress;
   readonly says: string;
   readonly answer?: StoredAnswer;
+  /** What is sent from now on. */
+  readonly request?: { readonly request: FrozenRequest; readonly digest: string };
 }
 
 /** An action: its name and its decision, which throws `facts.refuse(...)` where it does not fit. */
@@ -83,13 +93,14 @@ export async function actOnObligation(acting: Acting, request: ObligationAction,
     const step = verb.decide({ ...factsOf(acting, { obligation, detail, tx }), evidence, refuse });
     if (step.to === null) return { changed: false, says: step.says };
     if (!(await move(tx, obligation, step))) throw changed(verb.action, thing);
+    if (step.request) await tx.amend(obligation.id, step.request.request, step.request.digest);
     await tx.audit({
       who: acting.who,
       action: verb.action,
       target: auditTarget("obligation", obligation.id),
       why: request.why ?? null,
-      before: audited(obligation),
-      after: audited(step.to),
+      before: audited(obligation, step.request && detail.requestDigest),
+      after: audited(step.to, step.request?.digest),
     });
     signals.owed = true;
     return { changed: true, says: step.says };
@@ -113,6 +124,7 @@ function factsOf(
     key: keyStanding(obligation, runtime, tx.stamp),
     waitsBehind: detail.waitsBehind,
     running: detail.lease?.live === true,
+    request: detail.request,
     answer: detail.answer,
   };
 }
@@ -149,13 +161,14 @@ export function progressOf({
 }
 
 /** What moved, for the audit: states and numbers, no payload. */
-export function audited({ state, reached, generation, dueAt, reason }: Progress): string {
+export function audited({ state, reached, generation, dueAt, reason }: Progress, request?: string | null): string {
   return JSON.stringify({
     state,
     reached,
     generation,
     dueAt: dueAt === null ? null : new Date(dueAt).toISOString(),
     reason,
+    request: request ?? undefined,
   });
 }
 

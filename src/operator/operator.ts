@@ -7,6 +7,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { actOnObligation, type ObligationAction } from "./act-on-obligation.ts";
 import type { ReceiptAction } from "./act-on-receipt.ts";
 import type { Acted, Acting } from "./acting.ts";
+import { amend, type Amendment } from "./amend.ts";
 import { apply, reprocess } from "./apply.ts";
 import { bulk, type BulkAction, type BulkResult } from "./bulk.ts";
 import { cancel } from "./cancel.ts";
@@ -133,6 +134,11 @@ export class Operator {
   /** Sends again under a new key: after a lookup said absent, or when the operator confirms that nothing took effect. */
   renewKey(action: ObligationAction & { readonly confirm?: boolean }): Promise<Acted> {
     return actOnObligation(this.#acting, action, renewKey({ confirm: action.confirm ?? false }));
+  }
+
+  /** Replaces a wrong request under the same operation key, where nothing can have reached the provider or a lookup said absent. */
+  async amend(action: ObligationAction & Amendment): Promise<Acted> {
+    return actOnObligation(this.#acting, action, amend(action, this.#runtime.limits));
   }
 
   /** Acts on all that fit, each audited and refused by itself, or counts them. */

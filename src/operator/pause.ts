@@ -3,7 +3,7 @@ import { type Acted, type Acting, tell } from "./acting.ts";
 
 /** A destination that is not to be called for a while. */
 export interface PauseAction {
-  /** Origin, such as `https://carrier.example`. */
+  /** Origin, such as `https://carrier.example`, or the name that a `sendEffect` gives. */
   readonly destination: string;
   /** Why, for whoever wonders, and for the audit. */
   readonly reason: string;
@@ -11,7 +11,8 @@ export interface PauseAction {
 
 /** Keeps calls and lookups from a destination. A call that runs ends as ever, and hooks go on. */
 export async function pause(acting: Acting, { destination, reason }: PauseAction): Promise<Acted> {
-  if (URL.parse(destination)?.origin !== destination) {
+  const named = [...acting.runtime.effects.values()].some((effect) => effect.destination === destination);
+  if (!named && URL.parse(destination)?.origin !== destination) {
     throw new TypeError(`Cannot pause "${destination}": it is no origin; write such as https://carrier.example`);
   }
   if (reason.trim() === "") throw new TypeError("Cannot pause: the reason is blank; say why nothing is to be sent");

@@ -29,9 +29,9 @@ function kindProblem({ request, send, destination, idempotency }: EffectDefiniti
   return problem === undefined ? undefined : `its destination ${problem}; name what it calls`;
 }
 
-function durationProblem({ timeout, idempotency, lookup }: EffectDefinition): string | undefined {
+function durationProblem({ timeout, idempotency, lookup, rate }: EffectDefinition): string | undefined {
   const keyLifetime = idempotency === "none" ? undefined : idempotency.keyLifetime;
-  const durations: readonly (Duration | undefined)[] = [timeout, keyLifetime, lookup?.settleDelay];
+  const durations: readonly (Duration | undefined)[] = [timeout, keyLifetime, lookup?.settleDelay, rate?.per];
   for (const text of durations) {
     if (text === undefined) continue;
     try {
@@ -80,14 +80,15 @@ function lookupProblem({ lookup }: EffectDefinition): string | undefined {
 }
 
 function callProblem(definition: EffectDefinition, limits: Limits): string | undefined {
-  const { allow = [], attemptsMax, concurrency } = definition;
+  const { allow = [], attemptsMax, concurrency, rate } = definition;
   const callMs = callMsOf(definition, limits);
   if (callMs + limits.leaseMarginMs >= limits.leaseMs) {
     return `its timeout of ${callMs} ms is too long for a lease of ${limits.leaseMs} ms; raise the limit leaseMs with it`;
   }
-  for (const [name, value] of Object.entries({ attemptsMax, concurrency })) {
+  for (const [name, value] of Object.entries({ attemptsMax, concurrency, "rate.calls": rate?.calls })) {
     if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) continue;
     return `its ${name} must be a whole number from 1`;
   }
+  if (rate !== undefined && durationMs(rate.per) === 0) return "its rate is per no time at all";
   return allow.map(originProblem).find((problem) => problem !== undefined);
 }

@@ -16,9 +16,11 @@ import type { Claim, Lane, StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { type Attempting, type Call, type Ended, releasedEnd } from "./attempt.ts";
+import { Breaker } from "./breaker.ts";
 import { carryOut } from "./carry-out.ts";
 import { LaneWatch } from "./lane-watch.ts";
 import { type HeldLease, LeaseWatch } from "./lease-watch.ts";
+import { RateWatch } from "./rate-watch.ts";
 import { hookDone, runHook } from "./run-hook.ts";
 import { settle, type Settled, type Settling } from "./settle.ts";
 import { type SharedLane, Slots } from "./slots.ts";
@@ -54,6 +56,10 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #slots: Slots;
   readonly #lanes: LaneWatch;
+  readonly #breaker: Breaker;
+  readonly #rates: RateWatch;
+  /** A turn is arranged for when a rate allows more. */
+  #paced = false;
   #finished: Finished[] = [];
   /** Each end is written alone, since a batch could not be. */
   #isolating = false;
@@ -68,8 +74,12 @@ export class Dispatcher {
     this.#options = options;
     this.leases = new LeaseWatch(runtime);
     this.#lanes = new LaneWatch(runtime);
+    this.#breaker = new Breaker(runtime);
+    this.#rates = new RateWatch(runtime.clock, effects);
     this.#slots = new Slots({
       ...limits,
+      callsMaxAt: (destination) => this.#breaker.callsMax(destination),
+      rateLeft: (lane) => this.#rates.left(lane),
       perDestination: limits.callsPerDestination,
       perLane: (effect) => effects.get(effect)?.concurrency ?? limits.callsPerDestination,
     });
@@ -135,7 +145,19 @@ export class Dispatcher {
     if (claims) this.#lanes.alarm(written.claimed.due);
     const { left } = written.claimed;
     this.#expecting ||= left.length > 0;
+    this.#pace(left);
     return this.#finished.length > 0 || this.#slots.hasRoom(left);
+  }
+
+  /** Polling alone would let a rate of many small times begin one call a poll. */
+  #pace(left: readonly Lane[]): void {
+    const waitMs = this.#rates.waitMs(left);
+    if (waitMs === undefined || this.#paced) return;
+    this.#paced = true;
+    this.#runtime.clock.timer(waitMs, () => {
+      this.#paced = false;
+      this.#options.wanted();
+    });
   }
 
   /** An end that cannot be written must not keep others from it: each goes alone, and is left to its lease if that fails too. */
@@ -162,6 +184,7 @@ export class Dispatcher {
     const definition = effects.get(claim.obligation.effect) as EffectDefinition;
     const lease = this.leases.take(claim, taken);
     this.#slots.take(laneOf(claim));
+    this.#rates.take(laneOf(claim));
     const running: Running = { claim, definition, lease, runtime: this.#runtime, call: this.#options.call };
     const { id: obligationId, effect } = claim.obligation;
     emit({ kind: "attempt.started", obligationId, effect, attempt: claim.kind, fence: claim.fence });
@@ -179,6 +202,7 @@ export class Dispatcher {
   #finish(running: Running, obligation: Obligation, ended: Ended): void {
     const { claim, definition } = running;
     this.#finished.push({ claim, definition, obligation, ended, running });
+    if (!isHook(claim.kind)) this.#breaker.heard(obligation.destination, ended);
     if (ended.learned.kind === "sent" && ended.learned.retryAfterMs !== undefined) {
       this.#lanes.quiet(obligation.destination, ended.learned.retryAfterMs);
     }

@@ -2,12 +2,11 @@
  * Asks the provider once whether an operation took effect. Only a plain answer counts: whatever throws,
  * cannot be read, or was not declared leaves the outcome unknown.
  */
-import type { Lookup } from "../domain/effect.ts";
+import type { Lookup, SendLookup } from "../domain/effect.ts";
 import { errorSummary } from "../domain/error-summary.ts";
 import type { AttemptEnd, StoredAnswer } from "../domain/obligation.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { check } from "../domain/schema.ts";
-import type { SendLookup } from "../domain/send-effect.ts";
 import { type Attempting, describeCall, type Ended, operationOfClaim, releasedEnd, wasTakenBack } from "./attempt.ts";
 import type { CallResult } from "./call-result.ts";
 import { callMsOf } from "./effect-policy.ts";
@@ -45,8 +44,9 @@ async function askBySdk(attempting: Attempting, { ask: askIt }: SendLookup<unkno
   const asked = await withinCall(attempting, (signal) =>
     askIt({ operation: operationOfClaim(claim, definition), signal }),
   );
-  if (asked.kind === "threw")
+  if (asked.kind === "threw") {
     return unknown(`the lookup failed with ${errorSummary(asked.error)}`, { cause: "failed" });
+  }
   if (asked.kind === "stopped") return asked.cause === "aborted" ? released : unknown(asked.problem, asked);
   const read = foundBy(asked.value, runtime.limits.answerBytes);
   if (read.kind === "unreadable") return unknown(read.problem, { cause: "unreadable" });

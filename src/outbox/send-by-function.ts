@@ -4,9 +4,9 @@
  * The function says how its call ended by what it is given for that. Anything else, a throw and a silence
  * included, is "maybe": nobody knows what an SDK did before it failed.
  */
+import type { AnsweredDetails, SendContext, Sending } from "../domain/effect.ts";
 import { errorSummary } from "../domain/error-summary.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
-import type { AnsweredDetails, SendContext, Sending } from "../domain/send-effect.ts";
 import { statusVerdict } from "../domain/status-verdict.ts";
 import { type Attempting, type Ended, operationOfClaim, releasedEnd } from "./attempt.ts";
 import { mayStart } from "./may-start.ts";

@@ -12,6 +12,10 @@ export interface SlotLimits {
   /** Calls of one effect to one destination. */
   readonly perLane: (effect: string) => number;
   readonly perDestination: number;
+  /** A narrower bound for a destination at this moment. */
+  readonly callsMaxAt?: (destination: string) => number;
+  /** Calls that may begin in a lane at this moment. */
+  readonly rateLeft?: (lane: Lane) => number;
 }
 
 export type SharedLane = Lane & { readonly limit: number };
@@ -78,13 +82,15 @@ export class Slots {
   }
 
   #roomOf(lane: Lane): number {
-    return this.#limits.perLane(lane.effect) - (this.#lanes.get(nameOf(lane)) ?? 0);
+    const { perLane, rateLeft = unbounded } = this.#limits;
+    return Math.min(perLane(lane.effect) - (this.#lanes.get(nameOf(lane)) ?? 0), rateLeft(lane));
   }
 
   /** An effect that may have more calls to a destination than is usual widens the bound there, for itself. */
   #roomAt(lane: Lane): number {
-    const { perDestination, perLane } = this.#limits;
-    return Math.max(perDestination, perLane(lane.effect)) - (this.#places.get(placeOf(lane)) ?? 0);
+    const { perDestination, perLane, callsMaxAt = unbounded } = this.#limits;
+    const most = lane.calls ? callsMaxAt(lane.destination) : Number.POSITIVE_INFINITY;
+    return Math.min(most, Math.max(perDestination, perLane(lane.effect))) - (this.#places.get(placeOf(lane)) ?? 0);
   }
 
   #inTurn(lanes: readonly Lane[]): readonly Lane[] {
@@ -98,6 +104,10 @@ export class Slots {
     add(this.#lanes, nameOf(lane), by);
     add(this.#places, placeOf(lane), by);
   }
+}
+
+function unbounded(): number {
+  return Number.POSITIVE_INFINITY;
 }
 
 function nameOf(lane: Lane): string {

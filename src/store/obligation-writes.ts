@@ -143,6 +143,8 @@ export interface ObligationWrites {
   evidence(obligationIds: readonly number[]): Promise<ReadonlyMap<number, StoredAnswer>>;
   /** One obligation, locked in this transaction, by its operation key. */
   lockObligation(tenant: string, operationKey: string): Promise<Obligation | undefined>;
+  /** Replaces what is sent for an obligation, once it has been moved under its fence. */
+  amend(obligationId: number, request: FrozenRequest, requestDigest: string): Promise<void>;
   /** Pauses or resumes a destination; calls to a paused one are never claimed, hooks of it are. */
   pauseDestination(destination: string, reason: string | null): Promise<void>;
 }

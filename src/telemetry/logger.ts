@@ -28,6 +28,8 @@ const lines: { readonly [K in Kind]: readonly [Level, ...FieldOf<K>[]] } = {
   "key.expired": ["warn", "obligationId", "effect"],
   "park.released": ["info", "connection", "eventId"],
   "destination.paused": ["error", "destination", "reason"],
+  "breaker.opened": ["warn", "destination", "forMs"],
+  "breaker.closed": ["info", "destination"],
   "effect.unclaimed": ["error", "effect", "count"],
   "operator.acted": ["info", "action", "target", "who"],
   "loop.failed": ["error", "loop", "code", "summary"],

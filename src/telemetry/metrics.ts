@@ -36,6 +36,8 @@ const counters: { readonly [K in Kind]: readonly [name: string, help: string, ..
   "key.expired": ["keys_expired", "Idempotency keys that died before an answer", "effect"],
   "park.released": ["parks_released", "Parked events whose prerequisite arrived", "connection"],
   "destination.paused": ["destination_pauses", "Destinations paused after refused credentials"],
+  "breaker.opened": ["breaker_openings", "Destinations left alone for a while after calls that failed"],
+  "breaker.closed": ["breaker_closings", "Destinations that answered again after that"],
   "effect.unclaimed": ["unclaimed_alarms", "Alarms of obligations that no worker takes", "effect"],
   "operator.acted": ["operator_actions", "Audited actions of operators", "action"],
   "loop.failed": ["loop_failures", "Failed rounds of worker loops", "loop", "code"],

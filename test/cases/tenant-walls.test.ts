@@ -15,7 +15,7 @@ import { ownDatabase } from "../support/own-database.ts";
 import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.config.ts";
 
 /** Verbs of whoever runs the whole database; they name no tenant. */
-const wholeStore = ["status", "attention", "refusals", "prune", "resume", "restored"];
+const wholeStore = ["status", "attention", "refusals", "prune", "bulk", "pause", "resume", "restored"];
 
 async function openMarket() {
   const database = await ownDatabase();
@@ -124,7 +124,9 @@ function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>>
     done: (side, operator) => operator.done({ ...named(side, "done"), evidence: "the carrier says so" }),
     cancel: (side, operator) => operator.cancel({ ...named(side, "cancel"), reason: "not wanted" }),
     "renew-key": (side, operator) => operator.renewKey({ ...named(side, "renew-key"), confirm: true }),
+    amend: (side, operator) => operator.amend({ ...named(side, "renew-key"), json: { order: "order-9" } }),
     lookup: (side, operator) => operator.lookup(named(side, "lookup")),
+    "a key is taken back": (side) => within(side, ({ withdraw }) => withdraw(["own", "v1"])),
   };
 }
 
@@ -194,7 +196,7 @@ test("what one tenant does comes to the same for each, and is neither seen nor c
       cancel: "cancelled",
       "renew-key": "owed",
       lookup: "uncertain",
-      v1: "owed",
+      v1: "withdrawn",
     });
     for (const obligation of obligations) expect(obligation).toMatchObject(side);
     expect([snapshot?.revision, orders]).toEqual(["3", [{ id: "order-1", status: "paid" }]]);

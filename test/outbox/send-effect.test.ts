@@ -1,8 +1,8 @@
 /** Effects that call by a function of the user's: what it says, throws, forgets, or never ends with. */
 import { expect, test } from "vitest";
+import { sendEffect, type SendContext, type SendEffectOptions, type Sending } from "../../src/domain/effect.ts";
 import { defaults } from "../../src/domain/limits.ts";
 import { type } from "../../src/domain/schema.ts";
-import { sendEffect, type SendContext, type SendEffectOptions, type Sending } from "../../src/domain/send-effect.ts";
 import { checkEffect } from "../../src/outbox/check-effect.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type Order, openOffice, type Shipment } from "./office.ts";

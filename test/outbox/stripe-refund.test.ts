@@ -1,5 +1,5 @@
 /** The refund example, by Stripe's own SDK against a server that keeps keys as Stripe does. */
-import Stripe from "stripe";
+import { Stripe } from "stripe";
 import { expect, test } from "vitest";
 import { type Refund, refundBy } from "../../examples/refunds/refund.ts";
 import { transact } from "../../src/work/transact.ts";

@@ -54,6 +54,15 @@ export function exerciseObligations(make: MakeBundle): void {
       expect((await store.reader.obligation("acme", "every"))?.request).toEqual(every);
     });
 
+    test("a request is replaced as a whole, and its input stays", async () => {
+      const { store, other } = bundle();
+      const id = await owedId(store);
+      const request = { method: "PUT", url: "https://carrier.example/2", contentType: null, body: bytesOf("\0new") };
+      await commit(store, (tx) => tx.amend(id, request, "request-2"));
+      const detail = await other.reader.obligation("acme", obligationDraft().operationKey);
+      expect(detail).toMatchObject({ request, requestDigest: "request-2", input: obligationDraft().input });
+    });
+
     test("the same key with the same input is owed once, and the first request stays", async () => {
       const { store, other } = bundle();
       const id = await owedId(store);

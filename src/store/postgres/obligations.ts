@@ -1,5 +1,5 @@
 /** Owing: one obligation for each operation key of a tenant, with its frozen request. */
-import type { Obligation } from "../../domain/obligation.ts";
+import type { FrozenRequest, Obligation } from "../../domain/obligation.ts";
 import { type ObligationRow, toObligation } from "../rows.ts";
 import type { ObligationDraft, OwedObligation } from "../store.ts";
 import { freeNext, lockEffectOrders } from "./effect-orders.ts";
@@ -214,6 +214,22 @@ export async function lockObligation(
     if (row) return toObligation(row);
   }
   return undefined;
+}
+
+const replaceRequest = sql(
+  "request.replace",
+  `UPDATE counterfoil.requests SET method = $1, url = $2, content_type = $3, body = $4, digest = $5
+   WHERE obligation_id = $6`,
+);
+
+/** Replaces what is sent for an obligation. */
+export async function amendRequest(
+  handle: Handle,
+  id: number,
+  request: FrozenRequest & { readonly digest: string },
+): Promise<void> {
+  const { method, url, contentType, body, digest } = request;
+  await handle.run(replaceRequest, [method, plain(url), plain(contentType), body, digest, id]);
 }
 
 const pause = sql(

@@ -13,7 +13,7 @@ import { dueLanes } from "./lanes.ts";
 import { expiredLeases, renewLeases } from "./leases.ts";
 import { moveObligations } from "./moves.ts";
 import { claimNotices, forgetNotices, settleNotices } from "./notices.ts";
-import { lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
+import { amendRequest, lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
 import { arrive, dueReceipts, lockNames, lockReceipt } from "./open-receipts.ts";
 import { firstInOrder, lockOrders } from "./order.ts";
 import { controls } from "./parse-control.ts";
@@ -184,6 +184,10 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async lockObligation(tenant: string, operationKey: string): ReturnType<Contract.ObligationWrites["lockObligation"]> {
     return lockObligation(this.#handle, tenant, operationKey);
+  }
+
+  async amend(...[id, request, digest]: Parameters<Contract.ObligationWrites["amend"]>): Promise<void> {
+    await amendRequest(this.#handle, id, { ...request, digest });
   }
 
   async pauseDestination(destination: string, reason: string | null): Promise<void> {

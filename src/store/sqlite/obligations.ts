@@ -1,5 +1,5 @@
 /** Owing: one obligation for each operation key of a tenant, with its frozen request. */
-import type { Obligation } from "../../domain/obligation.ts";
+import type { FrozenRequest, Obligation } from "../../domain/obligation.ts";
 import { toObligation, type ObligationRow } from "../rows.ts";
 import { neverOwed, type ObligationDraft, type OwedObligation, type Tombstone } from "../store.ts";
 import { freeNext } from "./effect-orders.ts";
@@ -108,6 +108,17 @@ const selectByKey = sql(
 export function lockObligation(handle: Handle, tenant: string, operationKey: string): Obligation | undefined {
   const row = handle.statement(selectByKey).get(tenant, operationKey);
   return row && toObligation(row as unknown as ObligationRow);
+}
+
+const replaceRequest = sql(
+  "request.replace",
+  "UPDATE counterfoil_requests SET method = ?, url = ?, content_type = ?, body = ?, digest = ? WHERE obligation_id = ?",
+);
+
+/** Replaces what is sent for an obligation. */
+export function amendRequest(handle: Handle, id: number, request: FrozenRequest & { readonly digest: string }): void {
+  const { method, url, contentType, body, digest } = request;
+  handle.statement(replaceRequest).run(method, url, contentType, body, digest, id);
 }
 
 const pause = sql(

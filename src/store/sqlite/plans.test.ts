@@ -57,6 +57,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.freeOrders("", 1);
     await tx.bury({ tenant: "acme", operationKey: "k4", connection: "", account: "", receiptId: null });
     await tx.requestCancel(id);
+    await tx.amend(id, obligationDraft().request, "d");
     await tx.cancelRequested([id]);
     await tx.lockObligation("acme", "k2");
     await tx.dueLanes();

@@ -11,6 +11,7 @@ import type { Handle } from "./handle.ts";
 import { expiredLeases, moveObligations, renewLeases } from "./moves.ts";
 import { claimNotices, forgetNotices, settleNotices } from "./notices.ts";
 import {
+  amendRequest,
   buryOperation,
   cancelRequested,
   lockObligation,
@@ -184,6 +185,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async lockObligation(tenant: string, operationKey: string): ReturnType<Contract.ObligationWrites["lockObligation"]> {
     return this.#scopes.use(() => lockObligation(this.#handle, tenant, operationKey));
+  }
+
+  async amend(...[id, request, digest]: Parameters<Contract.ObligationWrites["amend"]>): Promise<void> {
+    this.#scopes.use(() => amendRequest(this.#handle, id, { ...request, digest }));
   }
 
   async pauseDestination(destination: string, reason: string | null): Promise<void> {

@@ -1,0 +1,84 @@
+import type { EffectDefinition } from "../domain/effect.ts";
+import type { Json } from "../domain/json.ts";
+import type { Limits } from "../domain/limits.ts";
+import type { FrozenRequest, Progress } from "../domain/obligation.ts";
+import { requestDigest, sendMethod } from "../work/owe.ts";
+import {
+  type ObligationFacts,
+  type ObligationVerb,
+  refuseClosed,
+  refuseRunning,
+  renewed,
+  requireEffect,
+  type Step,
+} from "./act-on-obligation.ts";
+
+/** What a wrong request is replaced by; what is left out stays as it was owed. */
+export interface Amendment {
+  /** The whole body, as JSON. */
+  readonly json?: Json | undefined;
+  /** Another URL of the same origin. */
+  readonly url?: string | undefined;
+}
+
+/**
+ * Replaces the frozen request of an operation, under the same operation key and a new generation: only where
+ * nothing can have reached the provider, or what did is known to be absent.
+ */
+export function amend({ json, url }: Amendment, limits: Limits): ObligationVerb {
+  if (json === undefined && url === undefined) {
+    throw new TypeError("Cannot amend: there is nothing to replace; give the new body, the new URL, or both");
+  }
+  const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
+  if (body !== undefined && body.length > limits.requestBytes) {
+    throw new TypeError(`Cannot amend: the body has ${body.length} bytes, allowed are ${limits.requestBytes}`);
+  }
+  return { action: "amend", decide: (facts) => decide(facts, body, url) };
+}
+
+function decide(facts: ObligationFacts, body: Uint8Array | undefined, url: string | undefined): Step {
+  const { obligation, now, waitsBehind, evidence, refuse } = facts;
+  refuseClosed(facts);
+  refuseRunning(facts);
+  if (obligation.state === "settling" || evidence) throw refuse("it took effect already");
+  if (obligation.cancelRequested) throw refuse("the application asked for it back; cancel it");
+  if (obligation.reached !== "no" && obligation.keySince !== null) {
+    throw refuse(
+      "an earlier call may have taken effect as it was owed; look it up, or renew its key if you know that it did not",
+    );
+  }
+  const definition = requireEffect(facts);
+  const request = replaced(facts, body, url);
+  const to: Progress = {
+    ...obligation,
+    ...renewed,
+    state: "owed",
+    generation: obligation.generation + 1,
+    keySince: null,
+    // What waits for its turn goes on waiting.
+    dueAt: waitsBehind === null ? now : obligation.dueAt,
+    reason: null,
+  };
+  const says = `Its request is replaced: it goes out under a new key (generation ${to.generation})`;
+  return { to, says, request: { request, digest: digestOf(request, definition) } };
+}
+
+function digestOf(request: FrozenRequest, { idempotency }: EffectDefinition): string {
+  return requestDigest(request, idempotency);
+}
+
+function replaced({ obligation, request, refuse }: ObligationFacts, body?: Uint8Array, url?: string): FrozenRequest {
+  if (request === null) throw refuse("its request was removed");
+  if (request.method === sendMethod) {
+    throw refuse("it is sent by a function from its input; cancel it and owe another version of its key");
+  }
+  const parsed = url === undefined ? undefined : URL.parse(url);
+  if (parsed === null || (parsed && parsed.origin !== obligation.destination)) {
+    throw refuse(`its URL must stay at ${obligation.destination}; cancel it and owe another version of its key`);
+  }
+  return {
+    ...request,
+    url: parsed?.href ?? request.url,
+    ...(body && { body, contentType: "application/json" }),
+  };
+}

@@ -1,0 +1,48 @@
+/** What an operator may do about a wrong request. */
+import { expect, test } from "vitest";
+import { answered, coded, open, openUncertain, target } from "./counter.ts";
+
+const right = { order: "order-1", street: "Right St 1" };
+
+test("a request that was refused is amended, and goes out once under a new key", async () => {
+  const { office, desk, operator } = await open();
+  office.provider.failNext(answered(422));
+  await desk.work();
+  const before = await desk.see("order-1");
+  expect(await operator.amend({ ...target, json: right, why: "misspelt" })).toMatchObject({ changed: true });
+  await desk.work();
+  const { obligation, request, requestDigest, audit } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "done", generation: 2, operationKey: target.operationKey });
+  expect(JSON.parse(new TextDecoder().decode(request?.body ?? undefined))).toEqual(right);
+  expect(new Set(office.provider.requests.map(({ key }) => key)).size).toBe(2);
+  expect(office.provider.counts().effects).toBe(1);
+  expect(audit).toMatchObject([{ action: "amend", why: "misspelt" }]);
+  expect(JSON.parse(audit[0]?.before ?? "")).toMatchObject({ request: before.requestDigest });
+  expect(JSON.parse(audit[0]?.after ?? "")).toMatchObject({ request: requestDigest, generation: 2 });
+  expect(JSON.stringify(audit)).not.toContain("Right St");
+});
+
+test("one that may have taken effect as it was owed is not", async () => {
+  const { desk, operator } = await openUncertain();
+  const before = await desk.see("order-1");
+  await expect(operator.amend({ ...target, json: right })).rejects.toEqual(coded("NOT_ALLOWED", /look it up/));
+  expect((await desk.see("order-1")).request).toEqual(before.request);
+});
+
+test("one that is done, goes elsewhere, or is replaced by nothing is not", async () => {
+  const { office, desk, operator } = await open();
+  await expect(operator.amend(target)).rejects.toThrow(/nothing to replace/);
+  await expect(operator.amend({ ...target, url: "https://elsewhere.example/1" })).rejects.toEqual(
+    coded("NOT_ALLOWED", /must stay at/),
+  );
+  await desk.work();
+  await expect(operator.amend({ ...target, json: right })).rejects.toEqual(coded("NOT_ALLOWED"));
+  expect(office.provider.counts().effects).toBe(1);
+});
+
+test("a double click amends once", async () => {
+  const { desk, operator } = await open();
+  const { fence } = (await desk.see("order-1")).obligation;
+  await operator.amend({ ...target, fence, json: right });
+  await expect(operator.amend({ ...target, fence, json: right })).rejects.toEqual(coded("CHANGED"));
+});
