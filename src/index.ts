@@ -5,6 +5,7 @@
  * @module
  */
 export type { App, ListenOptions, Role } from "./app/app.ts";
+export { connectEach, type ConnectionSourceConfig, type FindConnection, type RouteParams } from "./app/connect-each.ts";
 export { connect, type ConnectionConfig, type ConnectOptions } from "./app/connect.ts";
 export { type AppOptions, defineApp } from "./app/define-app.ts";
 export type { DeliveryInput, TransactionScope } from "./app/own-work.ts";

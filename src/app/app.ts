@@ -14,7 +14,7 @@ import { type LambdaHandler, mountLambda } from "../http/mount-lambda.ts";
 import { mountNode, type NodeHandler } from "../http/mount-node.ts";
 import { type HealthChecks, type Listening, serve, type Served } from "../http/serve.ts";
 import type { Received, ReceivedItem } from "../inbox/arrival.ts";
-import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
 import { applyDue } from "../inbox/reapply.ts";
@@ -27,8 +27,17 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
 import { Worker } from "../worker/worker.ts";
+import { secretsOf } from "./connect.ts";
 import { examine } from "./doctor.ts";
-import { connectionOf, type DeliveryInput, deliveryOf, scopeOf, type TransactionScope } from "./own-work.ts";
+import {
+  connectionAtHand,
+  connectionOf,
+  type DeliveryInput,
+  deliveryOf,
+  lastTenant,
+  scopeOf,
+  type TransactionScope,
+} from "./own-work.ts";
 import { trialDelivery, type TrialOptions } from "./trial-delivery.ts";
 import { type OwnTransaction, type Within, within } from "./within.ts";
 
@@ -107,7 +116,7 @@ export interface App {
    * ```
    */
   within(transaction: OwnTransaction): Within;
-  /** Makes a signed delivery as the connection's provider would send it, to try out the way from there to here. */
+  /** Makes a delivery as the connection's provider would sign it; await `app.connections.find` of one not listed. */
   trialDelivery(connection: string, options?: TrialOptions): SignedDelivery;
   /** The operator's verbs; each action is audited under this name. */
   operator(options: { readonly who: string }): Operator;
@@ -122,7 +131,7 @@ export interface App {
   /** Whether a transaction can commit now. */
   ready(): Promise<boolean>;
   readonly runtime: Runtime;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   /** Why some connections cannot be served: missing or unusable secrets. */
   readonly problems: readonly string[];
   readonly basePath: string;
@@ -131,12 +140,10 @@ export interface App {
 export interface Parts {
   readonly runtime: Runtime;
   readonly subscribers: Set<Emit>;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   readonly problems: readonly string[];
   readonly basePath: string;
   readonly migrate: boolean;
-  /** Secrets by connection, for trial deliveries only; verifying has keys of its own. */
-  readonly secrets: ReadonlyMap<string, readonly (string | undefined)[]>;
   /** Hears of what needs a person. */
   readonly onAttention: ((items: readonly Attention[]) => void | Promise<void>) | null;
 }
@@ -150,7 +157,7 @@ const proofMs = 1_000;
 
 class CounterfoilApp implements App {
   readonly runtime: Runtime;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   readonly problems: readonly string[];
   readonly basePath: string;
   readonly subscribers: ReadonlySet<Emit>;
@@ -181,6 +188,7 @@ class CounterfoilApp implements App {
     this.basePath = basePath;
     this.subscribers = parts.subscribers;
     const context = { runtime, connections };
+    connections.tenantBefore = (id) => this.#opened().then(() => lastTenant(runtime.store, id));
     this.#inbox = new Inbox(context, () => this.#opened());
     const retention = new Retention(runtime);
     const notices = parts.onAttention && new Notices(runtime, parts.onAttention);
@@ -306,13 +314,13 @@ class CounterfoilApp implements App {
   }
 
   async receive(connectionId: string, given: DeliveryInput): Promise<Received> {
-    const connection = connectionOf(this.connections, connectionId);
+    const connection = await connectionOf(this.connections, connectionId);
     const delivery = deliveryOf(given, this.runtime.clock.wallMs());
     return this.#gate.run(() => this.#inbox.receive(connection, delivery));
   }
 
   async receiveBatch(connectionId: string, given: DeliveryInput): Promise<readonly ReceivedItem[]> {
-    const connection = connectionOf(this.connections, connectionId);
+    const connection = await connectionOf(this.connections, connectionId);
     const delivery = deliveryOf(given, this.runtime.clock.wallMs());
     return this.#gate.run(() => this.#inbox.receiveBatch(connection, delivery));
   }
@@ -320,7 +328,7 @@ class CounterfoilApp implements App {
   async transaction<T>(scope: TransactionScope, body: (context: WorkContext) => Promise<T> | T): Promise<T> {
     await this.#opened();
     const { runtime } = this;
-    const own = scopeOf(this.connections, scope);
+    const own = await scopeOf(this.connections, scope);
     return transact(runtime, (tx, signals) => runUnit(tx, { scope: own, runtime, signals }, body));
   }
 
@@ -334,11 +342,16 @@ class CounterfoilApp implements App {
   }
 
   trialDelivery(connectionId: string, options: TrialOptions = {}): SignedDelivery {
-    const { provider, keyring } = connectionOf(this.connections, connectionId);
+    const connection = connectionAtHand(this.connections, connectionId);
+    const { provider, keyring } = connection;
     const { publicUrl } = keyring;
     const timestampMs = this.runtime.clock.wallMs();
-    const secrets = this.#parts.secrets.get(connectionId) ?? [];
-    return trialDelivery(provider.rules, secrets, { ...options, connection: connectionId, timestampMs, publicUrl });
+    return trialDelivery(provider.rules, secretsOf(connection), {
+      ...options,
+      connection: connectionId,
+      timestampMs,
+      publicUrl,
+    });
   }
 
   operator({ who }: { readonly who: string }): Operator {

@@ -48,6 +48,11 @@ export interface ConnectOptions<Name extends string> {
   readonly bodyBytesMax?: number;
   /** How long payload bytes stay after a final outcome; `"0s"` keeps none. */
   readonly retention?: { readonly bytes: Duration };
+  /**
+   * Where the provider does not sign its event ids: how long the same content under another id is `suspect`.
+   * The provider's own window by default; `"0s"` suspects nothing. At most the limit `historyMs`.
+   */
+  readonly suspectWindow?: Duration;
   /** Orders events that one arrival releases, and those of one line; smaller first. */
   readonly releaseBy?: (event: Event) => number;
   /**
@@ -96,6 +101,7 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "mode",
   "bodyBytesMax",
   "retention",
+  "suspectWindow",
   "releaseBy",
   "publicUrl",
   "fetchKey",
@@ -104,14 +110,18 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "order",
 ]);
 
+/** What a connection is checked by. */
+export interface Checking {
+  readonly limits: Limits;
+  readonly capabilities: Capabilities;
+}
+
 /** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
-export function prepareConnection(
-  { id, options }: ConnectionConfig,
-  { limits, capabilities }: { readonly limits: Limits; readonly capabilities: Capabilities },
-): Prepared {
+export function prepareConnection({ id, options }: ConnectionConfig, { limits, capabilities }: Checking): Prepared {
   const { provider, tenant, failing = "hold", apply = "now" } = options;
   const { rules } = provider;
-  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id)) {
+  // The id of one that a function finds is its path, which may have several segments.
+  if (!id.split("/").every((segment) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(segment))) {
     invalid(id, "its id must be 1 to 64 letters, digits, dots, dashes and underscores");
   }
   if (typeof tenant === "string" && namePart(tenant) !== undefined) invalid(id, `its tenant ${namePart(tenant)}`);
@@ -161,12 +171,33 @@ export function prepareConnection(
     bodyBytesMax,
     handlerMs: handlerMsOf(rules, limits),
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
+    replayWindowMs: suspectWindowMs(id, options, limits),
     releaseBy: options.releaseBy ?? null,
     handshake: options.handshake ?? {},
     apply,
     order: options.order ?? null,
   };
+  secrets.set(connection, options.secrets);
   return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
+}
+
+/** A suspect is judged beside its original, of which nothing but the key is left when its history is gone. */
+function suspectWindowMs(id: string, { suspectWindow, provider }: ConnectOptions<string>, limits: Limits): number {
+  if (suspectWindow === undefined) return provider.rules.replayWindowMs;
+  const windowMs = durationMs(suspectWindow);
+  if (windowMs <= limits.historyMs) return windowMs;
+  return invalid(
+    id,
+    `its suspectWindow is ${windowMs} ms, and history is kept for ${limits.historyMs} ms; shorten it, or raise the limit historyMs`,
+  );
+}
+
+/** Secrets by connection, for trial deliveries only; verifying has keys of its own. */
+const secrets = new WeakMap<Connection, readonly (string | undefined)[]>();
+
+/** What a connection's trial deliveries are signed with. */
+export function secretsOf(connection: Connection): readonly (string | undefined)[] {
+  return secrets.get(connection) ?? [];
 }
 
 /** Certificates have a URL, which anybody can fetch; keys by id have to be asked for with the user's own credentials. */

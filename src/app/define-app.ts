@@ -6,20 +6,22 @@ import type { Probe } from "../domain/probe.ts";
 import { type Random, systemRandom } from "../domain/random.ts";
 import { systemClock } from "../domain/system-clock.ts";
 import type { Emit } from "../domain/telemetry.ts";
+import { Connections } from "../inbox/connections.ts";
 import { checkEffect } from "../outbox/check-effect.ts";
 import type { Store } from "../store/store.ts";
 import { fanOut } from "../telemetry/fan-out.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { Wake } from "../work/wake.ts";
 import { type App, buildApp } from "./app.ts";
-import { type ConnectionConfig, prepareConnection, type Prepared } from "./connect.ts";
+import { type ConnectionSourceConfig, prepareSource } from "./connect-each.ts";
+import { type Checking, type ConnectionConfig, prepareConnection, type Prepared } from "./connect.ts";
 import { listenerOf, type OnAttention } from "./on-attention.ts";
 
 /** What an application is made of: the database, the connections, the effects. */
 export interface AppOptions {
   /** The database that holds your data: `sqlite("shop.db")`. */
   readonly store: Store;
-  readonly connections: readonly ConnectionConfig[];
+  readonly connections: readonly (ConnectionConfig | ConnectionSourceConfig)[];
   readonly effects: readonly Effect<never>[];
   /**
    * Path under which hooks are mounted; a connection's id is the segment after it.
@@ -73,15 +75,18 @@ const known: readonly (keyof AppOptions)[] = [
 export function defineApp(options: AppOptions): App {
   assertKnown(options);
   const limits = limitsOf(options);
-  const { capabilities } = options.store;
-  const prepared = options.connections.map((config) => prepareConnection(config, { limits, capabilities }));
+  const checking = { limits, capabilities: options.store.capabilities };
+  const listed = options.connections.filter((config) => "id" in config);
+  const prepared = listed.map((config) => prepareListed(config, checking));
+  const clock = clockOf(options);
+  const sources = options.connections.flatMap((config) => ("id" in config ? [] : [prepareSource(config, checking)]));
   const effects = effectsByName(options.effects, limits);
   const subscribers = new Set<Emit>([options.telemetry ?? []].flat());
   const { random = systemRandom, probe } = options.testing ?? {};
   const runtime: Runtime = {
     store: options.store,
     limits,
-    clock: clockOf(options),
+    clock,
     random,
     emit: fanOut(subscribers),
     wake: new Wake(),
@@ -92,11 +97,10 @@ export function defineApp(options: AppOptions): App {
   return buildApp({
     runtime,
     subscribers,
-    connections: connectionsById(prepared),
+    connections: new Connections({ listed: connectionsById(prepared), sources, limits, clock }),
     problems: [...prepared.flatMap(({ problem }) => problem ?? []), ...attention.problems],
     onAttention: attention.tell,
     basePath: basePathOf(options.basePath ?? "/hooks"),
-    secrets: new Map(options.connections.map(({ id, options: { secrets } }) => [id, secrets])),
     migrate: options.migrate ?? !options.store.capabilities.concurrentWriters,
   });
 }
@@ -123,6 +127,12 @@ function limitsOf(options: AppOptions): Limits {
       cause,
     });
   }
+}
+
+/** A listed connection's id is one segment; routes have room for more. */
+function prepareListed(config: ConnectionConfig, checking: Checking): Prepared {
+  if (config.id.includes("/")) invalid(`connection "${config.id}" has more than one segment; connectEach has routes`);
+  return prepareConnection(config, checking);
 }
 
 function connectionsById(prepared: readonly Prepared[]): ReadonlyMap<string, Prepared["connection"]> {

@@ -8,7 +8,7 @@ import { CounterfoilError } from "../domain/errors.ts";
 import { failure, type Finding, ok, warning } from "../domain/finding.ts";
 import { relations } from "../domain/limits.ts";
 import type { Emit } from "../domain/telemetry.ts";
-import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import { statusOf, type Status } from "../operator/operator-reads.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { answerMsOf } from "./connect.ts";
@@ -16,7 +16,7 @@ import { answerMsOf } from "./connect.ts";
 /** What is looked at. */
 export interface Patient {
   readonly runtime: Runtime;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Pick<Connections, "listed" | "sources">;
   readonly problems: readonly string[];
   readonly subscribers: ReadonlySet<Emit>;
   readonly basePath: string;
@@ -49,12 +49,12 @@ export async function examine(app: Patient): Promise<readonly Finding[]> {
 
 function configuration({ connections, runtime, subscribers, basePath }: Patient): Finding[] {
   const { effects } = runtime;
-  const counts = `${connections.size} connections under ${basePath}, ${effects.size} effects`;
+  const counts = `${connections.listed.size + connections.sources.length} connections under ${basePath}, ${effects.size} effects`;
   const findings = [ok("configuration", counts)];
-  if (connections.size === 0) {
+  if (connections.listed.size + connections.sources.length === 0) {
     findings.push(warning("configuration", "there is no connection, so nothing is received", "add one: connect(...)"));
   }
-  for (const [id, { handlers }] of connections) {
+  for (const [id, { handlers }] of connections.listed) {
     if (handlers.size > 0) continue;
     const says = `connection "${id}" has no handler: its events are kept and ignored as unmapped`;
     findings.push(warning("configuration", says, "give it handlers, such as stripe.on(...)"));
@@ -73,7 +73,7 @@ function configuration({ connections, runtime, subscribers, basePath }: Patient)
 
 function secrets({ problems, connections }: Patient): Finding[] {
   if (problems.length === 0) {
-    const counts = [...connections.values()].map(({ id, keyring }) => `${id} ${keyring.secretIds.length}`);
+    const counts = [...connections.listed.values()].map(({ id, keyring }) => `${id} ${keyring.secretIds.length}`);
     return [ok("secrets", counts.length === 0 ? "none is needed" : `usable: ${counts.join(", ")}`)];
   }
   return problems.map((problem) =>
@@ -84,7 +84,7 @@ function secrets({ problems, connections }: Patient): Finding[] {
 /** That it fits was asserted when the connection was made ready; here is what is left for the commit. */
 function ackBudget({ connections, runtime }: Patient): Finding[] {
   const answerMs = answerMsOf(runtime.limits);
-  return [...connections.values()].map(({ id, provider }) => {
+  return [...connections.listed.values()].map(({ id, provider }) => {
     const { ackMs } = provider.rules;
     const says = `${id}: an answer takes ${answerMs} ms at most before its commit, the sender waits ${ackMs} ms`;
     if (ackMs - answerMs >= 500) return ok("ack budget", says);

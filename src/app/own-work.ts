@@ -3,6 +3,8 @@ import { CounterfoilError } from "../domain/errors.ts";
 import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import { type Connection, tenantOf } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
+import type { Store } from "../store/store.ts";
 import { headersFromFetch } from "../verify/delivery-headers.ts";
 import type { Delivery } from "../verify/verify.ts";
 import type { Scope } from "../work/owe.ts";
@@ -25,20 +27,39 @@ export interface DeliveryInput {
   readonly target?: string;
 }
 
-type Connections = ReadonlyMap<string, Connection>;
+/** Rejects with UNKNOWN_CONNECTION, or with what finding it has met. */
+export async function connectionOf(connections: Connections, id: string): Promise<Connection> {
+  return known(await connections.find(id), id);
+}
 
-/** @throws CounterfoilError UNKNOWN_CONNECTION. */
-export function connectionOf(connections: Connections, id: string): Connection {
-  const connection = connections.get(id);
+/**
+ * A connection that is listed, or was found lately.
+ *
+ * @throws CounterfoilError UNKNOWN_CONNECTION.
+ */
+export function connectionAtHand(connections: Connections, id: string): Connection {
+  return known(connections.get(id), id);
+}
+
+function known(connection: Connection | undefined, id: string): Connection {
   if (connection !== undefined) return connection;
   throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot deliver: there is no connection "${id}"`);
 }
 
+/** Whose the events of a connection are, by its last receipt; one that could not be read is nobody's yet. */
+export async function lastTenant({ reader }: Store, connection: string): Promise<string | undefined> {
+  const [last] = await reader.receipts({ connection }, { limit: 1 });
+  return last === undefined || last.tenant === "" ? undefined : last.tenant;
+}
+
 /** Snapshots are kept by connection and account: under another tenant's they would be that tenant's. */
-export function scopeOf(connections: Connections, { tenant, connection = "", account = "" }: TransactionScope): Scope {
+export async function scopeOf(
+  connections: Connections,
+  { tenant, connection = "", account = "" }: TransactionScope,
+): Promise<Scope> {
   const problem = namePart(tenant);
   if (problem !== undefined) throw new Misuse(`Cannot begin a transaction: its tenant ${problem}`);
-  if (connection !== "" && tenantOf(connectionOf(connections, connection), account) !== tenant) {
+  if (connection !== "" && tenantOf(await connectionOf(connections, connection), account) !== tenant) {
     throw new Misuse(`Cannot begin a transaction: connection "${connection}" is not of the tenant that is named`);
   }
   return { tenant, connection, account, receiptId: null };

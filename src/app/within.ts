@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { WorkContext } from "../domain/handler.ts";
 import type { UserTransaction } from "../domain/user-transaction.ts";
 import type { Received } from "../inbox/arrival.ts";
-import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -35,7 +35,7 @@ export interface Within {
 
 interface WithinParts {
   readonly runtime: Runtime;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   readonly inbox: Inbox;
   /** Resolves once the store is open. */
   readonly opened: () => Promise<void>;
@@ -49,10 +49,10 @@ export function within(transaction: OwnTransaction, { runtime, connections, inbo
   return {
     run: async (given, body) => {
       await opened();
-      const scope = scopeOf(connections, given);
+      const scope = await scopeOf(connections, given);
       return inside((tx, signals) => runUnit(tx, { scope, runtime, signals }, body));
     },
     receive: async (id, delivery) =>
-      inbox.receiveWithin(connectionOf(connections, id), deliveryOf(delivery, clock.wallMs()), inside),
+      inbox.receiveWithin(await connectionOf(connections, id), deliveryOf(delivery, clock.wallMs()), inside),
   };
 }

@@ -6,6 +6,7 @@ export const errorCodes = {
   CONFIG_INVALID: "The configuration cannot work as written",
   SIGNATURE_REFUSED: "The delivery could not be verified",
   UNKNOWN_CONNECTION: "No connection has this id",
+  CONNECTION_UNAVAILABLE: "A connection could not be found out about",
   NO_EVENT_ID: "The delivery has no usable event id",
   BODY_TOO_LARGE: "The body is over the connection's limit",
   BODY_INCOMPLETE: "The body ended early or its length was wrong",

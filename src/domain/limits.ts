@@ -7,6 +7,16 @@ export interface Limits {
   readonly bodyBytes: number;
   /** Bodies held at once, from their first byte to their answer, before new ones get 503. */
   readonly bodyBytesReading: number;
+  /** Connections that a function has found and that are kept, and as many ids that it knows nothing of. */
+  readonly connectionsKept: number;
+  /** How long what a function says of a connection counts: the longest life of a secret that was taken out. */
+  readonly connectionMs: number;
+  /** How long it counts that there is no such connection. */
+  readonly noConnectionMs: number;
+  /** Time that a function has to find a connection, before 503. */
+  readonly findMs: number;
+  /** Connections that a function is asked for at once, before 503. */
+  readonly findsMax: number;
   /** Size of a request's headers. */
   readonly headerBytes: number;
   /** Number of a request's headers. */
@@ -125,6 +135,11 @@ const day = 24 * hour;
 export const defaults: Limits = {
   bodyBytes: 1024 * 1024,
   bodyBytesReading: 128 * 1024 * 1024,
+  connectionsKept: 10_000,
+  connectionMs: minute,
+  noConnectionMs: 5 * second,
+  findMs: second,
+  findsMax: 64,
   headerBytes: 16 * 1024,
   headerCount: 200,
   headersMs: 5 * second,

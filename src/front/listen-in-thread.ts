@@ -12,13 +12,14 @@ import type { Gate } from "../http/gate.ts";
 import type { HealthChecks, Listening } from "../http/serve.ts";
 import type { Readable } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { loadError } from "./load-error.ts";
 import type { FrontData, News, Told, ToEngine, ToFront, Turn, HandedDelivery } from "./messages.ts";
 
 /** What the HTTP thread reaches in this one. */
 export interface Engine {
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   readonly inbox: Inbox;
   readonly gate: Gate;
   readonly health: HealthChecks;
@@ -124,8 +125,7 @@ class Front {
   #hear({ refusals, events }: News): void {
     const { inbox, emit, connections } = this.#engine;
     for (const { connection, at, refused } of refusals) {
-      const known = connections.get(connection);
-      if (known !== undefined) inbox.refuse(known, refused, at);
+      if (connections.mayHave(connection)) inbox.refuse({ id: connection }, refused, at);
     }
     for (const { event, times } of events) for (let left = times; left > 0; left -= 1) emit(event);
     this.#post({ kind: "heard" });
@@ -137,7 +137,7 @@ class Front {
   ): Promise<void> {
     try {
       const { gate, inbox } = this.#engine;
-      const connection = this.#connection(to);
+      const connection = await this.#connection(to);
       const received = await gate.run(() => inbox.take(connection, { read, ...body }));
       this.#tell({ id, received });
     } catch (error) {
@@ -149,9 +149,9 @@ class Front {
   }
 
   /** The two threads may have loaded configurations that differ: only one of them can be right. */
-  #connection(id: string): Connection {
+  async #connection(id: string): Promise<Connection> {
     const { connections, emit } = this.#engine;
-    const connection = connections.get(id);
+    const connection = await connections.find(id);
     if (connection !== undefined) return connection;
     emit({ kind: "delivery.refused", connection: id, code: "UNKNOWN_CONNECTION", cause: null });
     throw new CounterfoilError("UNKNOWN_CONNECTION", `Cannot take the delivery: this thread has no connection "${id}"`);

@@ -24,6 +24,7 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   BODY_TOO_LARGE: 413,
   MEDIA_TYPE_REFUSED: 415,
   HEADERS_TOO_LARGE: 431,
+  CONNECTION_UNAVAILABLE: 503,
   OVERLOADED: 503,
   STORE_BUSY: 503,
   STORE_FULL: 503,

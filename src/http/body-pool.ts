@@ -41,7 +41,10 @@ export class BodyPool {
   }
 
   /** Holds one body of a connection for as long as its use takes. */
-  async hold<T>({ id, bodyBytesMax }: Connection, use: (body: BodySink) => Promise<T>): Promise<T> {
+  async hold<T>(
+    { id, bodyBytesMax }: Pick<Connection, "id" | "bodyBytesMax">,
+    use: (body: BodySink) => Promise<T>,
+  ): Promise<T> {
     const body = new Body(
       (bytes, more) => {
         if (bytes + more > bodyBytesMax) {

@@ -7,6 +7,7 @@ import type { Limits } from "../domain/limits.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import type { Delivered } from "../inbox/arrival.ts";
 import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import type { Hold } from "../inbox/inflate.ts";
 import { answerGreeting, answerHandshake, greetsByBody } from "../providers/handshake.ts";
 import type { DeliveryHeaders } from "../verify/delivery-headers.ts";
@@ -33,7 +34,7 @@ export interface Receiver {
 }
 
 export interface HooksOptions {
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   readonly inbox: Receiver;
   readonly gate: Gate;
   readonly limits: Limits;
@@ -49,8 +50,9 @@ export class Hooks {
 
   constructor(options: HooksOptions) {
     const { connections, limits } = options;
+    const shares = connections.listed.size + connections.sources.length;
     this.#options = options;
-    this.#bodies = new BodyPool({ bytesMax: limits.bodyBytesReading, connections: connections.size });
+    this.#bodies = new BodyPool({ bytesMax: limits.bodyBytesReading, connections: shares });
   }
 
   /** Whether a request's path is one of these hooks, so that a mount knows what to pass on. */
@@ -60,8 +62,10 @@ export class Hooks {
 
   /** Answers a request; never rejects. */
   async handle(request: HookRequest): Promise<Answer> {
-    const connection = this.#connectionOf(request.target);
+    let connection: Connection | undefined;
     try {
+      const found = this.#connectionOf(request.target);
+      connection = found instanceof Promise ? await found : found;
       return await this.#options.gate.run(() => this.#answer(connection, request));
     } catch (error) {
       return this.#refuse(connection, error);
@@ -81,7 +85,8 @@ export class Hooks {
     this.#assertTakeable(connection, request);
     const { headers, method, target } = request;
     const arrivedAtMs = this.#options.now();
-    return this.#bodies.hold(connection, async (body) => {
+    const { id, bodyBytesMax } = connection;
+    return this.#bodies.hold({ id: this.#options.connections.peersOf(id), bodyBytesMax }, async (body) => {
       await request.readBody(body);
       const delivery = { headers, body: body.bytes(), arrivedAtMs, method, target };
       const greeting = await greetingAnswer(connection, delivery);
@@ -104,14 +109,17 @@ export class Hooks {
     }
   }
 
-  #connectionOf(target: string): Connection | undefined {
+  #connectionOf(target: string): Connection | undefined | Promise<Connection | undefined> {
     const { basePath, connections } = this.#options;
     if (!this.matches(target)) return undefined;
     const end = target.indexOf("?");
-    const id = target.slice(basePath.length + 1, end === -1 ? undefined : end);
-    return (
-      connections.get(id) ?? connections.get(decoded(id)) ?? withPathToken(connections.get(id.split("/")[0] ?? ""))
-    );
+    const path = target.slice(basePath.length + 1, end === -1 ? undefined : end);
+    const id = connections.mayHave(path) ? path : decoded(path);
+    if (connections.mayHave(id)) return connections.find(id);
+    // The id may be followed by its connection's token.
+    const listed = connections.listed.get(path.split("/", 1)[0] ?? "");
+    const found = listed ?? connections.find(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+    return found instanceof Promise ? found.then(withPathToken) : withPathToken(found);
   }
 
   #assertTakeable({ provider, bodyBytesMax }: Connection, request: HookRequest): void {

@@ -27,6 +27,8 @@ export interface Connection {
   /** Time of one run of a handler while the sender waits, its statements included: what its patience leaves. */
   readonly handlerMs: number;
   readonly bytesKeptMs: number;
+  /** Where ids are not signed: how long the same content under another id is suspected to be a replay. */
+  readonly replayWindowMs: number;
   /** What its provider's handshake needs. */
   readonly handshake: HandshakeSettings;
   /** Orders events that one arrival releases; smaller first, arrival order among equals. */

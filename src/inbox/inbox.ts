@@ -126,7 +126,7 @@ export class Inbox {
   }
 
   /** Keeps safe facts of a delivery that could not be verified, and tells of it; gives the error to answer with. */
-  refuse(connection: Connection, refused: Refused, at: number): CounterfoilError {
+  refuse(connection: Pick<Connection, "id">, refused: Refused, at: number): CounterfoilError {
     const { cause, facts } = refused;
     this.#refusals.add({ at, connection: connection.id, cause, facts: JSON.stringify(facts) });
     this.#runtime.emit({ kind: "delivery.refused", connection: connection.id, code: "SIGNATURE_REFUSED", cause });

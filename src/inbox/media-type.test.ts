@@ -16,6 +16,7 @@ const connection: Connection = {
   bodyBytesMax: 1,
   handlerMs: 1,
   bytesKeptMs: 0,
+  replayWindowMs: 0,
   releaseBy: null,
   handshake: {},
   apply: "now",

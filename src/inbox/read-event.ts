@@ -58,7 +58,6 @@ export function readStored(connection: Connection, receipt: Receipt, payload: Pa
 function arrived(connection: Connection, readable: Readable): Pick<Arrival, "draft" | "reading"> {
   const { read, bytes } = readable;
   const { identity, digest, headers, secretId } = read;
-  const { rules } = connection.provider;
   const tenant = tenantFor(connection, identity.account);
   const draft: ReceiptDraft = {
     connection: connection.id,
@@ -73,9 +72,16 @@ function arrived(connection: Connection, readable: Readable): Pick<Arrival, "dra
     // Where a field goes with one event only, another event that has it is no honest one.
     // The type counts too: it often travels unsigned, and the same body may honestly come under two types.
     replay:
-      identity.signed.id || rules.replayWindowMs === 0
+      identity.signed.id || connection.replayWindowMs === 0
         ? null
-        : { digest: sha256(identity.singleUse ?? `${identity.type}\n${digest}`), windowMs: rules.replayWindowMs },
+        : {
+            digest: sha256(
+              identity.singleUse ??
+                `${identity.type}
+${digest}`,
+            ),
+            windowMs: connection.replayWindowMs,
+          },
   };
   return { draft, reading: readingOf(connection, readable, tenant) };
 }

@@ -17,6 +17,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import type { Signals } from "../work/wake.ts";
 import type { Connection } from "./connection.ts";
+import type { Connections } from "./connections.ts";
 import { isBehind } from "./order.ts";
 import { readStored, type StoredReading } from "./read-event.ts";
 import { handlerError, heldBy, isTransactionTrouble, runHandler } from "./run-handler.ts";
@@ -24,7 +25,7 @@ import { place } from "./schedule.ts";
 
 export interface ReapplyContext {
   readonly runtime: Runtime;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
 }
 
 /** Troubles of a transaction that one event's handler can be the cause of. */
@@ -41,6 +42,7 @@ const batchMax = 32;
 export async function applyDue(context: ReapplyContext): Promise<boolean> {
   const { runtime, connections } = context;
   let due: readonly OpenReceipt[] = [];
+  await findDue(context);
   try {
     const decided = await transact(runtime, async (tx, signals) => {
       due = await tx.dueReceipts({ limit: batchMax, connections: [...connections.keys()] });
@@ -59,6 +61,19 @@ export async function applyDue(context: ReapplyContext): Promise<boolean> {
     for (const { receipt } of due) await applyAlone(context, receipt);
   }
   return due.length > 0;
+}
+
+/** Finds the connections of what is due that no list holds, before a transaction that would wait for them. */
+async function findDue({ runtime, connections }: ReapplyContext): Promise<void> {
+  if (!connections.isOpen) return;
+  const except = connections.keys();
+  await connections.prepare(await runtime.store.reader.dueConnections({ except, limit: batchMax }));
+}
+
+async function findOf({ runtime, connections }: ReapplyContext, receiptId: number): Promise<void> {
+  if (!connections.isOpen) return;
+  const detail = await runtime.store.reader.receipt(receiptId);
+  if (detail !== undefined) await connections.prepare([detail.receipt.connection]);
 }
 
 async function applyAlone(context: ReapplyContext, { id, version }: Receipt): Promise<void> {
@@ -86,6 +101,7 @@ export interface ReapplyOptions {
  */
 export async function reapply(context: ReapplyContext, receiptId: number, options: ReapplyOptions): Promise<Decision> {
   const { runtime } = context;
+  await findOf(context, receiptId);
   let decided: Decided;
   try {
     decided = await transact(runtime, async (tx, signals) => {

@@ -1,11 +1,11 @@
-import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import type { Runtime } from "../work/runtime.ts";
 
 /** What every action of one operator works with. */
 export interface Acting {
   readonly runtime: Runtime;
   /** Configured connections by id, whose handlers are run again. */
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: Connections;
   /** Whose name the audit rows carry. */
   readonly who: string;
 }

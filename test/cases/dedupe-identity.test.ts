@@ -2,6 +2,7 @@
 import { connect, effect, type } from "counterfoil";
 import { generic, signDelivery, type SignedDelivery, standardWebhooks } from "counterfoil/providers";
 import { describe, expect, test } from "vitest";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import {
   careless,
   caseSecret,
@@ -12,6 +13,7 @@ import {
   startCase,
   type Told,
 } from "../support/case-server.ts";
+import { engine } from "../support/engine.ts";
 
 const ship = effect("ship/v1", {
   input: type<{ order: string }>(),
@@ -165,6 +167,29 @@ describe("an id that nothing signs", () => {
       expect(told([await server.post(bytes(text, id), "careless")])).toEqual([answer]);
     }
     expect(await server.rows("SELECT event FROM made")).toEqual([{ event: "id-1" }, { event: "id-2" }]);
+  });
+
+  test("is suspected for as long as its connection says", async () => {
+    const clock = new VirtualClock({ wallMs: Date.now() });
+    const common = { provider: careless, secrets: [caseSecret], tenant: "acme", handlers: [] } as const;
+    const server = await startCase({
+      ...(engine === "sqlite" && { clock }),
+      connections: [
+        connect("careless", common),
+        connect("briefly", { ...common, suspectWindow: "1h" }),
+        connect("never", { ...common, suspectWindow: "0s" }),
+      ],
+    });
+    const outcomes = async (id: string) =>
+      Promise.all(["careless", "briefly", "never"].map(async (to) => (await server.post(bytes(body, id), to)).outcome));
+    expect(await outcomes("id-1")).toEqual(["ignored", "ignored", "ignored"]);
+    expect(await outcomes("id-2")).toEqual(["suspect", "suspect", "ignored"]);
+    if (engine === "sqlite") {
+      clock.advance(3_600_000);
+      expect(await outcomes("id-3")).toEqual(["suspect", "ignored", "ignored"]);
+    }
+    const tooLong = () => startCase({ connections: [connect("careless", { ...common, suspectWindow: "91d" })] });
+    await expect(tooLong()).rejects.toThrow(/suspectWindow is 7862400000 ms, and history is kept for 7776000000 ms/);
   });
 
   test.each([[{}], [{ "x-id": "" }], [{ "x-id": " " }], [{ "x-id": "x".repeat(513) }], [{ "x-id": "a, b" }]])(

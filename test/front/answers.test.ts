@@ -46,6 +46,9 @@ const requests: readonly (readonly [what: string, answer: string, RawRequest | U
     '500 {"error":"HANDLER_FAILED"}',
     hook(signedEvent("evt-4", {}, { type: "failing" }), "strict"),
   ],
+  ["a shop of many", '200 {"outcome":"applied","event":"evt-s"}', hook(signedEvent("evt-s"), "shops/acme")],
+  ["a shop that is none", '404 {"error":"UNKNOWN_CONNECTION"}', hook(signedEvent("evt-s"), "shops/nobody")],
+  ["one that cannot be told", '503 {"error":"CONNECTION_UNAVAILABLE"}', hook(signedEvent("evt-s"), "shops/broken")],
   [
     "a compressed delivery",
     '200 {"outcome":"applied","event":"evt-z"}',
@@ -159,7 +162,10 @@ test("every request is answered, told and kept the same with the thread and with
   const heads = withThread!.answers.map((answer, n) => [requests[n]![0], answer.slice(0, requests[n]![1].length)]);
   expect(heads).toEqual(requests.map(([what, answer]) => [what, answer]));
   expect(withThread).toEqual(without);
-  expect(withThread).toMatchObject({ code: 0, kept: { applied: ["evt-1", "evt-b1", "evt-b2", "evt-f", "evt-z"] } });
+  expect(withThread).toMatchObject({
+    code: 0,
+    kept: { applied: ["evt-1", "evt-b1", "evt-b2", "evt-f", "evt-s", "evt-z"] },
+  });
   // All but what Node answers by itself, and health; of the batch each of its four items.
   expect([withThread!.logged.length, withThread!.refusals.length]).toEqual([requests.length - 6 + 3, 3]);
 }, 120_000);

@@ -1,6 +1,6 @@
 /** What the tests of the HTTP thread receive with: senders that sign, a table of what was applied, and handlers that misbehave. */
 import { existsSync } from "node:fs";
-import { type App, connect, defineApp, type Emit, type Limits, type } from "counterfoil";
+import { type App, connect, connectEach, defineApp, type Emit, type Limits, type } from "counterfoil";
 import { bundled, careless, caseSecret, posted, sender, zipped } from "../support/case-delivery.ts";
 import { storeAt } from "../support/engine.ts";
 import { patient } from "../support/patient.ts";
@@ -37,6 +37,10 @@ export function frontApp({ address, secret = caseSecret, limits, telemetry, more
     connections: [
       ...["sender", ...more].map((id) => connect(id, { ...common, provider: sender, handlers })),
       ...encoded,
+      connectEach("shops/:shop", ({ shop = "" }) => {
+        if (shop === "broken") throw new Error("canary-in-the-function");
+        return shop === "acme" ? { ...common, provider: sender, handlers } : null;
+      }),
       connect("strict", { ...common, provider: sender, handlers, failing: "refuse" }),
       connect("careless", {
         ...common,

@@ -3,6 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import { Operator } from "../../src/operator/operator.ts";
 import type { Fault } from "../../src/testing/provider-fault.ts";
 import { type Desk, type DeskOptions, type Office, type OfficeOptions, openOffice, tenant } from "../outbox/office.ts";
+import { noConnections } from "../support/no-connections.ts";
 
 export const hour: number = 3_600_000;
 export const target: { readonly tenant: string; readonly operationKey: string } = {
@@ -29,7 +30,11 @@ export async function open(
 }
 
 export function operatorAt({ runtime }: Desk, who = "ada"): Operator {
-  return new Operator({ runtime, connections: new Map(), who });
+  return new Operator({
+    runtime,
+    connections: noConnections(runtime),
+    who,
+  });
 }
 
 /** An obligation whose one call took effect, its answer lost, at a provider that keeps no keys. */

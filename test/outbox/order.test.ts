@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { Operator } from "../../src/operator/operator.ts";
 import { transact } from "../../src/work/transact.ts";
 import { runUnit } from "../../src/work/unit.ts";
+import { noConnections } from "../support/no-connections.ts";
 import { type Desk, type Office, openOffice, tenant } from "./office.ts";
 
 const hour = 3_600_000;
@@ -50,7 +51,7 @@ test("one that is stuck holds up its own order key alone, says so, and the opera
   await owe(office, desk, "order-5", {});
   await desk.work();
   expect(new Set(arrived(office))).toEqual(new Set(["order-1", "order-4", "order-5"]));
-  const operator = new Operator({ runtime: desk.runtime, connections: new Map(), who: "ada" });
+  const operator = new Operator({ runtime: desk.runtime, connections: noConnections(desk.runtime), who: "ada" });
   const report = await operator.obligation(tenant, "order-2/fulfil/v1");
   expect(report.next).toEqual({
     text: 'it waits behind "order-1/fulfil/v1" of its order key, which is stuck',

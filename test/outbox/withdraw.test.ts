@@ -6,6 +6,7 @@ import { Operator } from "../../src/operator/operator.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { transact } from "../../src/work/transact.ts";
 import { runUnit } from "../../src/work/unit.ts";
+import { noConnections } from "../support/no-connections.ts";
 import { type Desk, type Office, openOffice, type ShipOptions, tenant } from "./office.ts";
 
 const hour = 3_600_000;
@@ -19,7 +20,7 @@ function withdraw({ runtime }: Desk, order: string): Promise<Withdrawal> {
 }
 
 function operator({ runtime }: Desk): Operator {
-  return new Operator({ runtime, connections: new Map(), who: "ada" });
+  return new Operator({ runtime, connections: noConnections(runtime), who: "ada" });
 }
 
 /** A desk whose effect notes in a table what its hook was told. */

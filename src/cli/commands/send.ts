@@ -51,12 +51,16 @@ async function send(connection: string, options: SendOptions): Promise<void> {
   const { times } = options;
   if (times < 1 || times > timesMax) throw new RangeError(`Cannot send ${times} times: give 1 to ${timesMax}`);
   const app = await loadApp(options.config);
+  const isListed = app.connections.listed.has(connection);
+  if (!isListed) await app.connections.find(connection);
   const delivery = app.trialDelivery(connection, {
     type: options.type,
     id: options.id,
     body: options.event === undefined ? undefined : eventBytes(options.event),
     secret: options.secretEnv === undefined ? undefined : secretOf(options.secretEnv),
   });
+  // Finding it has opened the store, whose receipts tell whose it was.
+  if (!isListed) await app.stop();
   const url = hookUrl(options.url, `${app.basePath}/${connection}${delivery.suffix ?? ""}`);
   const answers: Answered[] = [];
   while (answers.length < times) answers.push(await post(url, delivery));

@@ -76,7 +76,8 @@ async function serve(options: ServeOptions): Promise<void> {
   try {
     await app.start({ roles });
     const { url, healthUrl } = await listen(app, { ...options, receives: roles.includes("receiver"), thread });
-    const connections = [...app.connections.keys()];
+    const { listed, sources } = app.connections;
+    const connections = [...listed.keys(), ...sources.map(({ route }) => route)];
     const ready = { ready: true, url, healthUrl, basePath: app.basePath, connections, roles };
     printResult(options, ready, () => readyText(ready));
     await ended;

@@ -55,6 +55,22 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
       expect(found).toMatchObject([{ receipt: { id }, payload: null }]);
     });
 
+    test("the connections of what is due are told, apart from those that are named", async () => {
+      const { store, clock } = bundle();
+      await open({ eventId: "1" });
+      await open({ eventId: "2", connection: "shops/a" });
+      await open({ eventId: "3", connection: "shops/a" });
+      await open({ eventId: "4", connection: "shops/b" }, { dueInMs: 5_000 });
+      await open({ eventId: "5", connection: "shops/c" }, { dueAt: null });
+      const told = async (except: readonly string[], limit = 9) =>
+        (await store.reader.dueConnections({ except, limit })).toSorted();
+      expect(await told([])).toEqual(["shops/a", "stripe"]);
+      expect(await told(["stripe", "other"])).toEqual(["shops/a"]);
+      clock.advance(5_000);
+      expect(await told(["stripe"])).toEqual(["shops/a", "shops/b"]);
+      expect(await told([], 2)).toHaveLength(2);
+    });
+
     test("only the named connections' events are given, and no more than asked", async () => {
       const first = await open({ eventId: "1" });
       const second = await open({ eventId: "2", connection: "github" });

@@ -2,6 +2,7 @@
 import type { DueWork, SeenWorker } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
 import { callable, laneWalk } from "./lanes.ts";
+import { binaryArray } from "./relation.ts";
 import { sql } from "./statements.ts";
 
 // The first entry of index receipts_due, and one entry of progress_due for each lane.
@@ -16,6 +17,26 @@ const selectDue = sql(
 /** The oldest due obligation of each effect, and the oldest due event. */
 export function readDue(handle: ReadHandle): Promise<readonly DueWork[]> {
   return handle.run<DueWork>(selectDue, [handle.now]);
+}
+
+// Index receipts_due, by instant.
+const selectConnections = sql(
+  "read.due-connections",
+  `SELECT DISTINCT connection FROM counterfoil.receipts
+   WHERE due_at <= $1 AND connection <> ALL ($2::text[]) LIMIT $3`,
+);
+
+/** Connections of which an event is due, other than these. */
+export async function readDueConnections(
+  handle: ReadHandle,
+  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
+): Promise<string[]> {
+  const rows = await handle.run<{ readonly connection: string }>(selectConnections, [
+    handle.now,
+    binaryArray("text", except),
+    limit,
+  ]);
+  return rows.map(({ connection }) => connection);
 }
 
 const selectWorkers = sql(

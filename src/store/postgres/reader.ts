@@ -8,6 +8,7 @@ import { pausedDestinations, readCounts } from "./reader-counts.ts";
 import { listObligations, readObligation } from "./reader-obligations.ts";
 import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
 import { listRefusals, readSnapshot } from "./reader-records.ts";
+import { readDueConnections } from "./reader-work.ts";
 
 /** Runs reads against one state of the database. */
 export type Read = <T>(read: (handle: ReadHandle) => Promise<T>) => Promise<T>;
@@ -32,6 +33,10 @@ export class PostgresReader implements Contract.StoreReader {
 
   receipts(filter: Contract.ReceiptFilter, page: Contract.Page): Promise<readonly Receipt[]> {
     return this.#read((handle) => listReceipts(handle, filter, bounded(page)));
+  }
+
+  dueConnections(options: Parameters<Contract.StoreReader["dueConnections"]>[0]): Promise<readonly string[]> {
+    return this.#read((handle) => readDueConnections(handle, bounded(options)));
   }
 
   obligations(filter: Contract.ObligationFilter, page: Contract.Page): Promise<readonly Obligation[]> {

@@ -25,6 +25,22 @@ const dueEvents = sql(
   "SELECT min(due_at) AS due_at FROM counterfoil_receipts WHERE due_at IS NOT NULL",
 );
 
+// Index counterfoil_receipts_due, which holds the connection too.
+const selectConnections = sql(
+  "read.due-connections",
+  `SELECT DISTINCT connection FROM counterfoil_receipts INDEXED BY counterfoil_receipts_due
+   WHERE due_at IS NOT NULL AND due_at <= ? AND connection NOT IN (SELECT value FROM json_each(?)) LIMIT ?`,
+);
+
+/** Connections of which an event is due, other than these. */
+export function readDueConnections(
+  handle: ReadHandle,
+  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
+): string[] {
+  const rows = handle.statement(selectConnections).all(handle.stamp().wallMs, JSON.stringify(except), limit);
+  return rows.map((row) => (row as { readonly connection: string }).connection);
+}
+
 interface LaneRow {
   readonly effect: string;
   readonly destination: string;
