@@ -12,16 +12,18 @@
  *
  *   group -> a key stays locked -> careful group: each claim behind a savepoint of its own
  *         -> a handler meets a lock -> undone behind its savepoint, and put off
+ *         -> a key is owed already, with other input -> careful group
  *   alone -> STORE_BUSY, 503
  */
 import { CounterfoilError, doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
 import { behindReason, type Decision } from "../domain/outcome.ts";
 import type { OrderKey, Receipt } from "../domain/receipt.ts";
 import { sameContent } from "../parse/same-content.ts";
-import type { ClaimedReceipt, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
+import type { ClaimedReceipt, ObligationDraft, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
 import type { Fate, GroupRun } from "../work/group-commit.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
+import { oweAll, OwesLater } from "../work/unit.ts";
 import { type Arrival, keyOf, type Received } from "./arrival.ts";
 import { isBehind, lineOf } from "./order.ts";
 import { handlerError, heldBy, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
@@ -47,6 +49,7 @@ export async function commitArrivals(
       {
         waitMs: lockMs,
         statementMs: Math.min(...arrivals.map(({ handlerMs }) => handlerMs)),
+        hopeful: arrivals.length > 1 && !careful,
         ...(!alone && { lockMs: Math.min(groupLockMs, lockMs) }),
       },
     );
@@ -54,6 +57,8 @@ export async function commitArrivals(
     tellPutOff(runtime, fates);
     return fates;
   } catch (error) {
+    const isOneMembers = error instanceof OwesLater || hasCode(error, "OPERATION_CONFLICT");
+    if (isOneMembers && !careful) return commitArrivals(arrivals, runtime, { alone, careful: true });
     // Who lost all its races by itself has had its runs.
     const isRaced = hasCode(error, "STORE_BUSY") && hasCode(error.cause, "RACE_LOST");
     const mayRunAlone = !alone && (arrivals.length > 1 || !isRaced);
@@ -143,6 +148,7 @@ class Group {
   readonly #settled: SettledReceipt[] = [];
   readonly #discarded: number[] = [];
   readonly #redelivered: Redelivery[] = [];
+  readonly #owed: ObligationDraft[] = [];
   #lockMs: number;
 
   constructor(tx: StoreTx, arrivals: readonly Arrival[], options: GroupOptions) {
@@ -173,10 +179,21 @@ class Group {
       // Who waited in vain has taken nothing of the others' time.
       if (fate?.kind === "alone") startedMs += clock.monotonicMs() - sinceMs;
     }
+    await oweAll(this.#tx, this.#owed, this.#options.signals);
     if (this.#settled.length > 0) await this.#tx.settleReceipts(this.#settled);
     if (this.#discarded.length > 0) await this.#tx.discardReceipts(this.#discarded);
     if (this.#redelivered.length > 0) await this.#tx.recordRedeliveries(this.#redelivered);
     return fates;
+  }
+
+  /**
+   * Where a statement is a round trip, the members of a group owe together, at its end. A key that is taken then
+   * fails the group, and each runs again behind a savepoint of its own, where it answers for its keys alone.
+   */
+  #surroundings(): Surroundings {
+    const { careful, runtime } = this.#options;
+    if (careful || this.#arrivals.length === 1 || !runtime.store.capabilities.concurrentWriters) return this.#options;
+    return { ...this.#options, oweLater: (drafts) => void this.#owed.push(...drafts) };
   }
 
   /** Claims the firsts of each event; what stays locked is left out. */
@@ -257,7 +274,7 @@ class Group {
         if (arrival.later) return this.#keep(arrival, claim.id, { outcome: "queued", reason: null });
         const { event, handler } = reading;
         const run = { event, handler, receiptId: claim.id, force: false, withinMs: arrival.handlerMs };
-        const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#options));
+        const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#surroundings()));
         if (ran) return this.#place(arrival, claim.id, ran);
         return this.#putOff(claim);
       }

@@ -7,7 +7,7 @@ import { namePart } from "../domain/names.ts";
 import { conflictReasons, type Decision, type Prerequisite, unmappedReason } from "../domain/outcome.ts";
 import type { StoreTx } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
-import { runUnit, type Unit } from "../work/unit.ts";
+import { OwesLater, runUnit, type Unit, type UnitOptions } from "../work/unit.ts";
 import type { Signals } from "../work/wake.ts";
 
 /** What came of a run: a decision, or a failure that the connection's policy has to place. */
@@ -39,6 +39,7 @@ class Decided extends Error {
 export interface Surroundings {
   readonly runtime: Runtime;
   readonly signals: Signals;
+  readonly oweLater?: UnitOptions["oweLater"];
 }
 
 /**
@@ -56,13 +57,13 @@ export async function runHandler(storeTx: StoreTx, run: HandlerRun, surroundings
   return surroundings.runtime.store.capabilities.concurrentWriters ? runOnce(storeTx, run, surroundings) : first;
 }
 
-async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals }: Surroundings): Promise<Ran> {
+async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals, oweLater }: Surroundings): Promise<Ran> {
   const { event, handler, receiptId, force, withinMs } = run;
   const scope = { tenant: event.tenant, connection: event.connection, account: event.account, receiptId };
   try {
     const worst = await runUnit(
       storeTx,
-      { scope, runtime, signals, force, ...(withinMs !== undefined && { withinMs }) },
+      { scope, runtime, signals, force, oweLater, ...(withinMs !== undefined && { withinMs }) },
       async (work, unit) => {
         const verdicts = new Verdicts(unit);
         try {
@@ -93,7 +94,7 @@ function failed(error: unknown): Ran {
   if (hasCode(error, "OPERATION_CONFLICT")) {
     return { kind: "decided", decision: { outcome: "conflict", reason: conflictReasons.operation } };
   }
-  if (isTransactionTrouble(error)) throw error;
+  if (isTransactionTrouble(error) || error instanceof OwesLater) throw error;
   return { kind: "failed", error };
 }
 

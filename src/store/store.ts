@@ -99,6 +99,11 @@ export interface TransactionOptions {
   readonly lockMs?: number;
   /** Longest time of a statement, where an engine can bound it; the engine's own default unless given, and never more. */
   readonly statementMs?: number;
+  /**
+   * Its attempts are expected to be kept: the engine may leave out what would undo one, and reject with RACE_LOST
+   * where one is to be undone after all.
+   */
+  readonly hopeful?: boolean;
 }
 
 export interface AttemptOptions {

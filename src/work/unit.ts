@@ -35,6 +35,8 @@ export interface UnitOptions {
   readonly force?: boolean;
   /** Time of the whole body, its statements included, where an engine can bound it. */
   readonly withinMs?: number;
+  /** Takes what is owed, for whoever owes it later in the same transaction; by default it is owed at once. */
+  readonly oweLater?: ((drafts: readonly ObligationDraft[]) => void) | undefined;
 }
 
 /** Runs a body as a unit; rejects with its error after undoing its work. */
@@ -51,7 +53,9 @@ export async function runUnit<T>(
     return value;
   };
   try {
-    return await storeTx.attempt(run, withinMs === undefined ? {} : { withinMs });
+    const value = await storeTx.attempt(run, withinMs === undefined ? {} : { withinMs });
+    unit.handOver();
+    return value;
   } finally {
     unit.close(ended);
   }
@@ -83,6 +87,7 @@ export class Unit implements WorkContext {
 
   readonly withdraw: Withdraw = (key) =>
     this.use(async () => {
+      if (this.#options.oweLater) throw new OwesLater();
       // What this body owes stands before what it takes back.
       await this.#writeOwed();
       return withdrawOperation(this.#storeTx, joinKey(key), this.#options);
@@ -117,17 +122,18 @@ export class Unit implements WorkContext {
     // A helper that was left behind gets the turns it needs to come to its next call, which gives it away.
     for (let turn = 0; turn < leftoverTurns; turn += 1) await Promise.resolve();
     if (this.#usedLate) throw notAwaited();
-    await this.#writeOwed();
+    if (!this.#options.oweLater) await this.#writeOwed();
+  }
+
+  /** Gives away what is owed later, once all else is there to stay. */
+  handOver(): void {
+    this.#options.oweLater?.(this.#drafts);
   }
 
   async #writeOwed(): Promise<void> {
     const drafts = this.#drafts.splice(0);
-    if (drafts.length === 0) return;
     this.#written += drafts.length;
-    const owed = await this.#storeTx.owe(drafts);
-    const taken = owed.findIndex(({ kind }) => kind === "conflict" || kind === "withdrawn");
-    if (taken !== -1) throw operationConflict(drafts[taken], owed[taken]?.kind === "withdrawn");
-    if (owed.some(({ kind }) => kind === "created")) this.#options.signals.owed = true;
+    await oweAll(this.#storeTx, drafts, this.#options.signals);
   }
 
   #draft(effect: Effect<never>, owed: OwedInput): void {
@@ -213,6 +219,20 @@ export class Unit implements WorkContext {
       );
     }
   }
+}
+
+/** Owes all in one call. @throws CounterfoilError OPERATION_CONFLICT where a key is taken, or was withdrawn. */
+export async function oweAll(storeTx: StoreTx, drafts: readonly ObligationDraft[], signals: Signals): Promise<void> {
+  if (drafts.length === 0) return;
+  const owed = await storeTx.owe(drafts);
+  const taken = owed.findIndex(({ kind }) => kind === "conflict" || kind === "withdrawn");
+  if (taken !== -1) throw operationConflict(drafts[taken], owed[taken]?.kind === "withdrawn");
+  if (owed.some(({ kind }) => kind === "created")) signals.owed = true;
+}
+
+/** A body takes something back before others have owed what they owe: all have to run again, each owing at once. */
+export class OwesLater extends Error {
+  override readonly name = "OwesLater";
 }
 
 const ended = "it has ended";

@@ -93,7 +93,10 @@ async function groups(failing: "hold" | "refuse" = "hold", clock?: VirtualClock)
     await tx.sql`INSERT INTO notes VALUES (${event.id})`;
     clock?.advance(51);
   });
-  const all = [...handlers, parent, child, slow];
+  const back = sender.on("takes back", async ({ event, withdraw }) => {
+    await withdraw([(event.data as { readonly of: string }).of]);
+  });
+  const all = [...handlers, parent, child, slow, back];
   const server = await startCase({
     connections: [
       connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: all, failing }),
@@ -245,6 +248,21 @@ describe("a group", () => {
       "HANDLER_FAILED",
     ]);
     expect(runs).toEqual(["b", "b"]);
+  });
+
+  test("of which one takes back what another owes takes back what is owed by then", async () => {
+    const server = await groups();
+    const fates = await server.turn(
+      member("w", "takes back", { of: "b" }),
+      member("a", "applies"),
+      member("b", "applies"),
+      member("x", "takes back", { of: "a" }),
+    );
+    expect(fates).toEqual(["applied", "applied", "conflict", "applied"]);
+    const operator = server.app.operator({ who: "test" });
+    const states = await Promise.all(["a", "b"].map((key) => operator.obligation("acme", key)));
+    expect(states.map((found) => found.obligation.state)).toEqual(["withdrawn", "withdrawn"]);
+    expect(await notes(server)).toEqual(["a"]);
   });
 
   test("of fifty copies at once takes two commits, and counts each copy", async () => {

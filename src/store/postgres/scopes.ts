@@ -2,7 +2,8 @@
  * The scopes of one open transaction: the transaction itself, and attempts inside it, each a savepoint.
  * What the body of a scope does is kept whole or undone whole.
  *
- * - A savepoint is set right before the first statement of its scope, without waiting for its answer.
+ * - A savepoint is set right before the first statement of its scope, without waiting for its answer. A hopeful
+ *   transaction sets none for its outermost attempts: one that is to be undone breaks it.
  * - A scope ends when its body has settled and everything that was sent in it is answered: a statement
  *   that nobody awaited is part of it, and its failure too.
  * - A failed statement poisons its scope, as it does on the server: nothing more is sent in it, and its
@@ -19,6 +20,7 @@ import type { AttemptOptions } from "../store.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import { mayLeave } from "./leavings.ts";
+import { lostRace } from "./lost-race.ts";
 import { NativeHandle } from "./native.ts";
 import { Patience } from "./patience.ts";
 import type { Line } from "./session.ts";
@@ -45,21 +47,29 @@ export interface ScopesOptions {
   readonly inside: AsyncLocalStorage<Scope>;
   /** Time of an outermost attempt in which it waits for nothing of the transaction's. */
   readonly attemptMs: number;
+  /** Whether outermost attempts go without a savepoint. */
+  readonly isHopeful?: boolean | undefined;
+  /** Called when an outermost attempt that sent something is undone. */
+  readonly onUndone?: (() => void) | undefined;
 }
 
 export class Scopes {
   readonly #session: Line;
   readonly #inside: AsyncLocalStorage<Scope>;
   readonly #attemptMs: number;
+  readonly #isHopeful: boolean;
+  readonly #onUndone: (() => void) | undefined;
   readonly #stack: Scope[] = [];
   #broken: CounterfoilError | undefined;
   /** Of the latest outermost attempt. */
   #patience: Patience | undefined;
 
-  constructor({ session, inside, attemptMs }: ScopesOptions) {
+  constructor({ session, inside, attemptMs, isHopeful = false, onUndone }: ScopesOptions) {
     this.#session = session;
     this.#inside = inside;
     this.#attemptMs = attemptMs;
+    this.#isHopeful = isHopeful;
+    this.#onUndone = onUndone;
   }
 
   get isOpen(): boolean {
@@ -90,7 +100,7 @@ export class Scopes {
       const value = await this.#inTime(scope, withinMs === undefined ? settled : inAll(settled, withinMs));
       await this.#assertWhole(scope);
       this.#pop(scope);
-      if (scope.begun) this.#session.prepend(`RELEASE ${savepoint(scope)}`);
+      if (scope.begun && this.#hasSavepoint(scope)) this.#session.prepend(`RELEASE ${savepoint(scope)}`);
       if (withinMs !== undefined) this.#session.boundStatements(Infinity);
       return value;
     } catch (error) {
@@ -161,8 +171,12 @@ export class Scopes {
     for (const scope of this.#stack) {
       if (scope.begun) continue;
       scope.begun = true;
-      this.#session.prepend(savepoint(scope));
+      if (this.#hasSavepoint(scope)) this.#session.prepend(savepoint(scope));
     }
+  }
+
+  #hasSavepoint({ depth }: Scope): boolean {
+    return depth > 1 || !this.#isHopeful;
   }
 
   #push(): Scope {
@@ -235,7 +249,10 @@ export class Scopes {
   async #undone(scope: Scope, error: unknown): Promise<unknown> {
     if (scope.ended) return error;
     this.#pop(scope);
-    if (!this.#broken && scope.begun) {
+    if (scope.begun && scope.depth === 1) this.#onUndone?.();
+    if (!this.#broken && scope.begun && !this.#hasSavepoint(scope)) {
+      this.#break(lostRace("it was begun without savepoints, and one of its attempts is to be undone"));
+    } else if (!this.#broken && scope.begun) {
       const undo = `ROLLBACK TO ${savepoint(scope)}; RELEASE ${savepoint(scope)}`;
       await this.#session.send({ text: undo }, "rollback").catch((error_: unknown) => this.#break(error_));
       this.#session.unbound();

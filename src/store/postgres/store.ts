@@ -20,6 +20,7 @@ import { Connections, type PoolOptions } from "./connections.ts";
 import type { DriverQuery, DriverResult, DriverSettings } from "./driver.ts";
 import type { Doing } from "./errors.ts";
 import type { Handle, ReadHandle } from "./handle.ts";
+import { Hope } from "./hope.ts";
 import { inspectServer } from "./inspect.ts";
 import { LaneCursors } from "./lane-cursors.ts";
 import { assertSchema, knownMigrations, migrateSchema } from "./migrations.ts";
@@ -73,6 +74,7 @@ export class PostgresStore implements Store {
   /** What is under way, for `close` to wait for. */
   readonly #running: Set<Promise<unknown>> = new Set();
   #limits: StoreLimits = defaults;
+  readonly #hope = new Hope();
   #isOpen = false;
 
   constructor(options: StoreOptions) {
@@ -133,11 +135,12 @@ export class PostgresStore implements Store {
     const longestMs = this.#options.pool.deadlines.statementMs;
     const statementMs = Math.min(options.statementMs ?? longestMs, longestMs);
     return this.#begun({ kind: "write", ...options, statementMs }, async (session, now) => {
-      const { scopes, parts, committed } = this.#scoped(session, now);
+      const { scopes, parts, committed } = this.#scoped(session, now, options.hopeful ? this.#hope : undefined);
       const tx = new PostgresTransaction(parts);
       const value = await scopes.transaction(() => body(tx));
       await this.#step("commit", () => session.commit());
       for (const then of committed) then();
+      if (options.hopeful) this.#hope.keep();
       return value;
     });
   }
@@ -157,8 +160,14 @@ export class PostgresStore implements Store {
   }
 
   /** What a transaction on a connection is made of, and what is to be done once it is committed. */
-  #scoped(session: Line, now: number) {
-    const scopes = new Scopes({ session, inside: this.#inside, attemptMs: this.#limits.handlerMs });
+  #scoped(session: Line, now: number, hope?: Hope) {
+    const scopes = new Scopes({
+      session,
+      inside: this.#inside,
+      attemptMs: this.#limits.handlerMs,
+      isHopeful: hope?.isEarned,
+      onUndone: () => hope?.lose(),
+    });
     const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
     const ask = (query: DriverQuery): Promise<DriverResult> =>
       this.#step("query", () => scopes.run(query, "user statement"));
