@@ -1,5 +1,5 @@
 /**
- * `node bench/main.ts <accept|dispatch|growth> [--store sqlite|postgres] [--json] [--rounds N] [--seconds S]`
+ * `node bench/main.ts <accept|dispatch|growth|verify> [--store sqlite|postgres] [--json] [--rounds N] [--seconds S]`
  *
  * Progress goes to standard error; the table, or with `--json` one object, to standard output.
  */
@@ -10,8 +10,9 @@ import { growth, growthContenders } from "./growth.ts";
 import { machineLine } from "./kit/machine.ts";
 import { storeKinds, type StoreKind } from "./kit/place.ts";
 import type { BenchReport } from "./kit/report.ts";
+import { verifyCosts } from "./verify.ts";
 
-const usage = `Usage: node bench/main.ts <accept|dispatch|growth> [options]
+const usage = `Usage: node bench/main.ts <accept|dispatch|growth|verify> [options]
 
   --store S        sqlite or postgres (default sqlite); growth is on postgres only
   --rounds N       runs of each contender, interleaved; medians are shown (default 5, growth 3)
@@ -40,10 +41,17 @@ const { values, positionals } = parseArgs({
   },
 });
 const [bench] = positionals;
-const isKnown = bench === "accept" || bench === "dispatch" || bench === "growth";
+const isKnown = bench === "verify" || bench === "accept" || bench === "dispatch" || bench === "growth";
 if (values.help || !isKnown) {
   process.stdout.write(usage);
   process.exit(values.help ? 0 : 2);
+}
+
+if (bench === "verify") {
+  const costs = await verifyCosts({ rounds: whole("rounds", 3), seconds: positive("seconds", 0.3) });
+  const lines = costs.map(({ preset, ours, theirs }) => `${preset.padEnd(28)} ${ours} µs, theirs ${theirs ?? "-"}`);
+  process.stdout.write(values.json ? `${JSON.stringify({ bench, costs })}\n` : `${lines.join("\n")}\n`);
+  process.exit(0);
 }
 
 const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
