@@ -47,7 +47,27 @@ export { defaults, type Limits } from "./domain/limits.ts";
 export type { Obligation } from "./domain/obligation.ts";
 export type { Outcome } from "./domain/outcome.ts";
 export type { Payload, Receipt } from "./domain/receipt.ts";
-export { resource, type Resource, type SnapshotInput, type SnapshotResult } from "./domain/resource.ts";
+export {
+  type AnyResource,
+  type FetchedState,
+  type FetchOptions,
+  type FetchTarget,
+  type Refresh,
+  resource,
+  type Resource,
+  type ResourceOptions,
+  type SnapshotInput,
+  type SnapshotResult,
+} from "./domain/resource.ts";
+export {
+  type AnsweredDetails,
+  sendEffect,
+  type SendContext,
+  type SendEffectOptions,
+  type SendIdempotency,
+  type Sending,
+  type SendLookup,
+} from "./domain/send-effect.ts";
 export { type Schema, type } from "./domain/schema.ts";
 export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";
@@ -71,6 +91,7 @@ export type { ObligationReport, ReceiptReport, Status } from "./operator/operato
 export type { Amendment } from "./operator/amend.ts";
 export type { PauseAction } from "./operator/pause.ts";
 export type { PruneAction, PruneCounts } from "./operator/prune.ts";
+export type { RefreshAction } from "./operator/refresh.ts";
 export type { Resolution } from "./operator/resolve.ts";
 export type { Restored, RestoredAction } from "./operator/restored.ts";
 export type { ResumeAction } from "./operator/resume.ts";
@@ -88,6 +109,7 @@ export type {
   SnapshotHolder,
 } from "./store/reader.ts";
 export type { RefusalFacts } from "./store/records.ts";
+export type { Refresh as OwedRefresh, ResourceKey } from "./store/refresh-writes.ts";
 export type { Store } from "./store/store.ts";
 export { jsonLogger } from "./telemetry/logger.ts";
 export { Metrics } from "./telemetry/metrics.ts";

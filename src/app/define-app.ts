@@ -4,10 +4,12 @@ import { CounterfoilError } from "../domain/errors.ts";
 import { type Limits, withLimits } from "../domain/limits.ts";
 import type { Probe } from "../domain/probe.ts";
 import { type Random, systemRandom } from "../domain/random.ts";
+import type { AnyResource } from "../domain/resource.ts";
 import { systemClock } from "../domain/system-clock.ts";
 import type { Emit } from "../domain/telemetry.ts";
 import { Connections } from "../inbox/connections.ts";
 import { checkEffect } from "../outbox/check-effect.ts";
+import { resourceProblem } from "../outbox/resource-policy.ts";
 import type { Store } from "../store/store.ts";
 import { fanOut } from "../telemetry/fan-out.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -23,6 +25,8 @@ export interface AppOptions {
   readonly store: Store;
   readonly connections: readonly (ConnectionConfig | ConnectionSourceConfig)[];
   readonly effects: readonly Effect<never>[];
+  /** Resources that can be asked for at their source: those that declare a `fetch`. */
+  readonly resources?: readonly AnyResource[];
   /**
    * Path under which hooks are mounted; a connection's id is the segment after it.
    *
@@ -54,6 +58,7 @@ const known: readonly (keyof AppOptions)[] = [
   "store",
   "connections",
   "effects",
+  "resources",
   "basePath",
   "limits",
   "telemetry",
@@ -91,6 +96,7 @@ export function defineApp(options: AppOptions): App {
     emit: fanOut(subscribers),
     wake: new Wake(),
     effects,
+    resources: resourcesByKind(options.resources ?? [], limits),
     ...(probe && { probe }),
   };
   const attention = listenerOf(options.onAttention, runtime.clock);
@@ -159,6 +165,18 @@ function effectsByName(effects: readonly Effect<never>[], limits: Limits): Reado
     }
   }
   return byName;
+}
+
+function resourcesByKind(resources: readonly AnyResource[], limits: Limits): ReadonlyMap<string, AnyResource> {
+  const byKind = new Map<string, AnyResource>();
+  for (const resource of resources) {
+    const { kind } = resource;
+    if (byKind.has(kind)) invalid(`two resources are of the kind "${kind}"`);
+    const problem = resourceProblem(resource, limits);
+    if (problem !== undefined) invalid(`resource "${kind}": ${problem}`);
+    byKind.set(kind, resource);
+  }
+  return byKind;
 }
 
 function basePathOf(basePath: string): string {

@@ -14,6 +14,7 @@ import { pauseCommand } from "./commands/pause.ts";
 import { providerCommand } from "./commands/provider.ts";
 import { providersCommand } from "./commands/providers.ts";
 import { pruneCommand } from "./commands/prune.ts";
+import { refreshCommand } from "./commands/refresh.ts";
 import { renewKeyCommand } from "./commands/renew-key.ts";
 import { reprocessCommand } from "./commands/reprocess.ts";
 import { resolveCommand } from "./commands/resolve.ts";
@@ -34,6 +35,7 @@ const groups: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Act on an obligation:": [retryCommand, lookupCommand, doneCommand, cancelCommand, renewKeyCommand, amendCommand],
   "Act on more:": [bulkCommand, pauseCommand, resumeCommand],
   "Act on an event:": [applyCommand, resolveCommand, reprocessCommand],
+  "Act on a resource:": [refreshCommand],
 };
 
 /** The whole command line, not yet run. */

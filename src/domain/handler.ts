@@ -1,7 +1,7 @@
 import type { Arrived } from "./arrived.ts";
 import type { Owe } from "./effect.ts";
 import type { JsonPath } from "./json.ts";
-import type { Resource, SnapshotInput, SnapshotResult } from "./resource.ts";
+import type { Refresh, Resource, SnapshotInput, SnapshotResult } from "./resource.ts";
 import type { Tx } from "./sql.ts";
 import type { Withdraw } from "./withdraw.ts";
 
@@ -47,6 +47,8 @@ export interface WorkContext {
   readonly owe: Owe;
   readonly withdraw: Withdraw;
   readonly snapshot: Snapshot;
+  /** Marks a resource to be asked for at its source; once is enough, however often it is said. */
+  readonly refresh: Refresh;
   readonly arrived: Arrived;
 }
 

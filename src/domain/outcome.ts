@@ -45,6 +45,6 @@ export interface Decision {
   readonly outcome: Outcome;
   /** Why, for people: no payload, no secret. */
   readonly reason: string | null;
-  /** Set when the outcome is `parked`. */
+  /** Set when the outcome is `parked`, or `conflict` while a source is asked. */
   readonly waitsFor?: Prerequisite;
 }

@@ -71,6 +71,15 @@ export type TelemetryEvent =
   | { readonly kind: "lease.lost"; readonly obligationId: number; readonly effect: string; readonly fence: number }
   | { readonly kind: "key.expired"; readonly obligationId: number; readonly effect: string }
   | { readonly kind: "park.released"; readonly connection: string; readonly eventId: string }
+  | {
+      readonly kind: "refresh.ended";
+      readonly connection: string;
+      readonly account: string;
+      readonly resource: string;
+      readonly ticket: number;
+      readonly outcome: "applied" | "gone" | "failed" | "superseded" | "released";
+      readonly reason: string | null;
+    }
   | { readonly kind: "destination.paused"; readonly destination: string; readonly reason: string }
   | { readonly kind: "breaker.opened"; readonly destination: string; readonly forMs: number }
   | { readonly kind: "breaker.closed"; readonly destination: string }

@@ -240,7 +240,9 @@ async function decisionOf(
     return { outcome: "quarantined", reason: "its account maps to another tenant than when it was received" };
   }
   const { event, handler } = reading;
-  const ran = await runHandler(tx, { event, handler, receiptId: receipt.id, force }, { runtime, signals });
+  // What makes a conflict due is its refresh.
+  const isRefreshed = receipt.outcome === "conflict" && receipt.dueAt !== null;
+  const ran = await runHandler(tx, { event, handler, receiptId: receipt.id, force, isRefreshed }, { runtime, signals });
   if (ran.kind === "decided") return ran.decision;
   // What is final owes nothing: a failed run of it is undone and told.
   if (!isOpen(receipt)) throw handlerError(ran.error, event);

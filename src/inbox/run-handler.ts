@@ -5,7 +5,8 @@ import type { Event, Handler, HandlerContext, Verdict, WorkContext } from "../do
 import { Misuse } from "../domain/misuse.ts";
 import { namePart } from "../domain/names.ts";
 import { conflictReasons, type Decision, type Prerequisite, unmappedReason } from "../domain/outcome.ts";
-import type { StoreTx } from "../store/store.ts";
+import type { RefreshDraft, StoreTx } from "../store/store.ts";
+import { refreshed } from "../work/refreshed.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { OwesLater, runUnit, type Unit, type UnitOptions } from "../work/unit.ts";
 import type { Signals } from "../work/wake.ts";
@@ -23,6 +24,8 @@ export interface HandlerRun {
   readonly force: boolean;
   /** Time of the run, its statements included; without, only what it waits for beside them is bounded. */
   readonly withinMs?: number;
+  /** The source has been asked about this event's conflict: its word is what is kept now. */
+  readonly isRefreshed?: boolean;
 }
 
 /** Thrown through the unit to undo its work when the handler decided against its event. */
@@ -50,33 +53,48 @@ export interface Surroundings {
  */
 export async function runHandler(storeTx: StoreTx, run: HandlerRun, surroundings: Surroundings): Promise<Ran> {
   const first = await runOnce(storeTx, run, surroundings);
-  const waitsFor = first.kind === "decided" ? first.decision.waitsFor : undefined;
-  if (waitsFor === undefined) return first;
+  const { outcome, waitsFor } = first.kind === "decided" ? first.decision : {};
+  if (waitsFor === undefined || outcome !== "parked") return first;
   // Behind a savepoint: whoever holds the name for long fails nobody but this event.
   await storeTx.attempt(() => storeTx.lockNames(run.event.tenant, [waitsFor]));
   return surroundings.runtime.store.capabilities.concurrentWriters ? runOnce(storeTx, run, surroundings) : first;
 }
 
-async function runOnce(storeTx: StoreTx, run: HandlerRun, { runtime, signals, oweLater }: Surroundings): Promise<Ran> {
-  const { event, handler, receiptId, force, withinMs } = run;
+async function runOnce(storeTx: StoreTx, run: HandlerRun, surroundings: Surroundings): Promise<Ran> {
+  const ties: RefreshDraft[] = [];
+  const ran = await runUnitOf(storeTx, { ...run, ties }, surroundings);
+  const [tie] = ties;
+  if (ran.kind === "failed" || ran.decision.outcome !== "conflict" || !tie) return ran;
+  if (run.isRefreshed) {
+    return { kind: "decided", decision: { outcome: "resolved", reason: "its source has other content" } };
+  }
+  // Outside of the handler's work, which is undone: the source decides, and the event is looked at once more.
+  await storeTx.wantRefreshes(ties);
+  surroundings.signals.arrived = true;
+  return { kind: "decided", decision: { ...ran.decision, waitsFor: refreshed(tie) } };
+}
+
+async function runUnitOf(
+  storeTx: StoreTx,
+  run: HandlerRun & { readonly ties: RefreshDraft[] },
+  { runtime, signals, oweLater }: Surroundings,
+): Promise<Ran> {
+  const { event, handler, receiptId, force, ties, withinMs } = run;
   const scope = { tenant: event.tenant, connection: event.connection, account: event.account, receiptId };
+  const options = { scope, runtime, signals, force, ties, oweLater, ...(withinMs !== undefined && { withinMs }) };
   try {
-    const worst = await runUnit(
-      storeTx,
-      { scope, runtime, signals, force, oweLater, ...(withinMs !== undefined && { withinMs }) },
-      async (work, unit) => {
-        const verdicts = new Verdicts(unit);
-        try {
-          await handler.handle(contextOf(event, work, verdicts));
-          unit.assertAwaited();
-        } catch (error) {
-          // What a handler decided stands, also when it went on and failed on the closed transaction.
-          if (!verdicts.decision) throw error;
-        }
-        if (verdicts.decision) throw new Decided(verdicts.decision);
-        return unit.worst;
-      },
-    );
+    const worst = await runUnit(storeTx, options, async (work, unit) => {
+      const verdicts = new Verdicts(unit);
+      try {
+        await handler.handle(contextOf(event, work, verdicts));
+        unit.assertAwaited();
+      } catch (error) {
+        // What a handler decided stands, also when it went on and failed on the closed transaction.
+        if (!verdicts.decision) throw error;
+      }
+      if (verdicts.decision) throw new Decided(verdicts.decision);
+      return unit.worst;
+    });
     return {
       kind: "decided",
       decision: { outcome: worst, reason: worst === "conflict" ? conflictReasons.snapshot : null },
@@ -161,6 +179,7 @@ function contextOf(event: Event, work: WorkContext, verdicts: Verdicts): Handler
     owe: work.owe,
     withdraw: work.withdraw,
     snapshot: work.snapshot,
+    refresh: work.refresh,
     arrived: work.arrived,
     waitFor: (kind, id) => {
       const waitsFor = prerequisite(kind, id);

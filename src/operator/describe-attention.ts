@@ -29,6 +29,10 @@ export function describeAttention(item: Attention): AttentionSummary {
       const reason = `due since ${new Date(item.dueAt).toISOString()}, and no worker takes it; start one whose configuration has it`;
       return { kind, id: null, name: item.effect, state: "untaken", reason };
     }
+    case "refresh": {
+      const { connection, kind: resource, id, reason } = item.refresh;
+      return { kind, id: null, name: `${connection} ${resource} ${id}`, state: "failed", reason };
+    }
     default:
       throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
   }
@@ -45,6 +49,10 @@ export function attentionKey(item: Attention): string {
       return `destination/${item.destination}`;
     case "effect":
       return `effect/${item.effect}`;
+    case "refresh": {
+      const { connection, account, kind, id, ticket } = item.refresh;
+      return `refresh/${JSON.stringify([connection, account, kind, id, ticket])}`;
+    }
     default:
       throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
   }

@@ -26,6 +26,7 @@ import {
 } from "./operator-reads.ts";
 import { pause, type PauseAction } from "./pause.ts";
 import { prune, type PruneAction, type PruneCounts } from "./prune.ts";
+import { refresh, type RefreshAction } from "./refresh.ts";
 import { renewKey } from "./renew-key.ts";
 import { type Resolution, resolve } from "./resolve.ts";
 import { restored, type Restored, type RestoredAction } from "./restored.ts";
@@ -159,6 +160,11 @@ export class Operator {
   /** Runs the handler of an event that waits: held, parked, suspect, unmapped or quarantined. */
   apply(action: ReceiptAction): Promise<Acted> {
     return apply(this.#acting, action);
+  }
+
+  /** Asks for a resource's state at its source; once, however often it is asked for. */
+  refresh(request: RefreshAction): Promise<Acted> {
+    return refresh(this.#acting, request);
   }
 
   /** Closes what the machine cannot decide: keep what is there, take this event's content, or acknowledge its mismatches. */

@@ -1,15 +1,16 @@
 import { conflictReasons, type Decision, isFinal } from "../domain/outcome.ts";
 import { place } from "../inbox/schedule.ts";
 import { auditTarget } from "../store/audit-target.ts";
+import { refreshedKey } from "../work/refreshed.ts";
 import { transact } from "../work/transact.ts";
 import { auditReceipt, lookAt, type ReceiptAction, type ReceiptFacts, runAgain } from "./act-on-receipt.ts";
 import { type Acted, type Acting, tell } from "./acting.ts";
 
 /**
- * What the operator chose: keep what is there, take this event's content, or acknowledge that other
- * contents came under its id, which decides nothing.
+ * What the operator chose: keep what is there, take this event's content, ask the source once more, or
+ * acknowledge that other contents came under its id, which decides nothing.
  */
-export type Resolution = "keep" | "take" | "acknowledge";
+export type Resolution = "keep" | "take" | "refresh" | "acknowledge";
 
 /** Decides an event that the machine cannot decide. */
 export async function resolve(acting: Acting, request: ReceiptAction, choice: Resolution): Promise<Acted> {
@@ -24,6 +25,7 @@ export async function resolve(acting: Acting, request: ReceiptAction, choice: Re
       "an operation key is taken by other input, which no content can change; keep it, or mend the key and apply it",
     );
   }
+  if (choice === "refresh") return refresh(acting, facts, request.why);
   return runAgain(acting, facts, { action: "resolve take", why: request.why, force: true });
 }
 
@@ -49,6 +51,25 @@ async function keep(acting: Acting, { receipt, stale }: ReceiptFacts, why: strin
   runtime.emit({ kind: "event.decided", connection, account, eventId, outcome: decision.outcome, by: "operator" });
   tell(acting, "resolve keep", auditTarget("receipt", receipt.id));
   return { changed: true, says: "It is resolved: what is kept stays, this event's content is not taken" };
+}
+
+/** Leaves the decision to the source: what it says is kept, and the event is looked at once more then. */
+async function refresh(acting: Acting, facts: ReceiptFacts, why: string | undefined): Promise<Acted> {
+  const { detail, receipt, refuse, stale } = facts;
+  const resource = refreshedKey(detail.waitsFor);
+  if (resource === undefined || !acting.runtime.resources.has(resource.kind)) {
+    throw refuse("what it contradicts has no fetch; keep what is there, or take this event's content");
+  }
+  await transact(acting.runtime, async (tx, signals) => {
+    const now = await tx.lockReceipt(receipt.id);
+    if (now?.receipt.version !== receipt.version) throw stale();
+    await tx.wantRefreshes([{ ...resource, tenant: receipt.tenant }]);
+    signals.arrived = true;
+    const after: Decision = { outcome: receipt.outcome, reason: receipt.reason };
+    await auditReceipt(acting, tx, { action: "resolve refresh", why, before: receipt, after });
+  });
+  tell(acting, "resolve refresh", auditTarget("receipt", receipt.id));
+  return { changed: true, says: "Its source is asked soon; what that says is kept, and decides the event" };
 }
 
 async function acknowledge(

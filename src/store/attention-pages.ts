@@ -36,6 +36,8 @@ const starts: readonly Key[] = [
   [0],
   // Effects that nobody takes, by name.
   [""],
+  // Refreshes that failed for good, by resource.
+  ["", "", "", ""],
 ];
 
 /**

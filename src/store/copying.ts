@@ -25,12 +25,21 @@ export type TableName =
   | "answers"
   | "replays"
   | "snapshots"
+  | "refreshes"
   | "destinations"
   | "refusals"
   | "audit";
 
 /** The kinds of units, each named by its first table. */
-export type UnitKind = "receipts" | "obligations" | "replays" | "snapshots" | "destinations" | "refusals" | "audit";
+export type UnitKind =
+  | "receipts"
+  | "obligations"
+  | "replays"
+  | "snapshots"
+  | "refreshes"
+  | "destinations"
+  | "refusals"
+  | "audit";
 
 export interface CopiedTable {
   /** Columns that hold the key of the unit that a row belongs to. */
@@ -201,6 +210,23 @@ export const copiedTables: Readonly<Record<TableName, CopiedTable>> = {
       updated_at: "int8",
     },
   },
+  refreshes: {
+    owner: ["connection", "account", "kind", "id"],
+    order: ["connection", "account", "kind", "id"],
+    columns: {
+      ...names,
+      kind: "text",
+      id: "text",
+      tenant: "text",
+      ticket: "int8",
+      again: "bool",
+      tries: "int8",
+      due_at: "int8",
+      lease_until: "int8",
+      reason: "text",
+      updated_at: "int8",
+    },
+  },
   destinations: {
     owner: ["destination"],
     order: ["destination"],
@@ -235,6 +261,7 @@ export const unitTables: Readonly<Record<UnitKind, readonly TableName[]>> = {
   obligations: ["obligations", "progress", "requests", "attempts", "answers"],
   replays: ["replays"],
   snapshots: ["snapshots"],
+  refreshes: ["refreshes"],
   destinations: ["destinations"],
   refusals: ["refusals"],
   audit: ["audit"],

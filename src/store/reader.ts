@@ -3,6 +3,7 @@ import type { Attempt, FrozenRequest, Obligation, ObligationState, StoredAnswer 
 import type { Outcome } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
 import type { AuditEntry, RefusalFacts } from "./records.ts";
+import type { Refresh, ResourceKey } from "./refresh-writes.ts";
 
 /** Pages go by descending id: `before` is the last id of the page before. */
 export interface Page {
@@ -141,6 +142,7 @@ export type Attention = { readonly cursor: string } & (
   | { readonly kind: "obligation"; readonly obligation: Obligation }
   | { readonly kind: "receipt"; readonly receipt: Receipt; readonly mismatches: number }
   | { readonly kind: "destination"; readonly destination: string; readonly reason: string }
+  | { readonly kind: "refresh"; readonly refresh: Refresh }
   /** Due for an hour, and no worker that was seen in that hour takes it. */
   | { readonly kind: "effect"; readonly effect: string; readonly dueAt: Instant }
 );
@@ -158,11 +160,13 @@ export interface StoreReader {
   payload(receiptId: number): Promise<Payload | undefined>;
   /**
    * What needs an operator: stuck; uncertain with no lookup due; settling whose hook has failed for
-   * good; conflict, quarantined, suspect; held or parked past their deadline; due for an
+   * good; a refresh that has failed for good; conflict, quarantined, suspect; held or parked past their deadline; due for an
    * hour and taken by nobody; events with a mismatch that no operator has acknowledged. Kinds take turns; each thing is there once. Rejects
    * with a RangeError where `after` is no cursor.
    */
   attention(page: AttentionPage): Promise<readonly Attention[]>;
+  /** What is owed, or was, to a resource that is asked for at its source. */
+  refresh(key: ResourceKey): Promise<Refresh | undefined>;
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]>;
   /** Snapshots kept, for applications and tests. */
   snapshot(key: {

@@ -25,6 +25,7 @@ import type { ObligationWrites } from "./obligation-writes.ts";
 import type { StoreReader } from "./reader.ts";
 import type { ReceiptWrites } from "./receipt-writes.ts";
 import type { AuditEntry, RefusalFacts } from "./records.ts";
+import type { RefreshWrites } from "./refresh-writes.ts";
 import type { UpkeepWrites } from "./upkeep.ts";
 
 /** What an engine can and cannot do, where the engine above must act differently. */
@@ -112,7 +113,7 @@ export interface AttemptOptions {
 }
 
 /** An open transaction. Valid until the body that received it settles. */
-export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, UpkeepWrites {
+export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, RefreshWrites, UpkeepWrites {
   /** One reading of the store's clocks. */
   readonly stamp: Stamp;
   /** `stamp.wallMs`. */
@@ -141,12 +142,15 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, U
   boundLocks(lockMs: number): void;
 }
 
+/** The revision of a row that came without one: before every other, and taken over by an operator's or a source's word at the one that is kept. */
+export const unknownRevision = "unknown";
+
 export interface SnapshotDraft {
   readonly connection: string;
   readonly account: string;
   readonly kind: string;
   readonly id: string;
-  /** Decimal text of an integer of any size. */
+  /** Decimal text of an integer of any size, or `unknownRevision`. */
   readonly revision: string;
   readonly digest: string;
   /** The state as JSON text; `null` for a deletion, which leaves a tombstone. */
@@ -189,3 +193,4 @@ export type {
 } from "./obligation-writes.ts";
 export type { AuditEntry, RefusalFacts };
 export type * from "./receipt-writes.ts";
+export type * from "./refresh-writes.ts";

@@ -27,6 +27,7 @@ const lines: { readonly [K in Kind]: readonly [Level, ...FieldOf<K>[]] } = {
   "lease.lost": ["warn", "obligationId", "effect", "fence"],
   "key.expired": ["warn", "obligationId", "effect"],
   "park.released": ["info", "connection", "eventId"],
+  "refresh.ended": ["info", "connection", "account", "resource", "ticket", "outcome", "reason"],
   "destination.paused": ["error", "destination", "reason"],
   "breaker.opened": ["warn", "destination", "forMs"],
   "breaker.closed": ["info", "destination"],

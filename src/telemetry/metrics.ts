@@ -35,6 +35,7 @@ const counters: { readonly [K in Kind]: readonly [name: string, help: string, ..
   "lease.lost": ["leases_lost", "Leases that could not be renewed", "effect"],
   "key.expired": ["keys_expired", "Idempotency keys that died before an answer", "effect"],
   "park.released": ["parks_released", "Parked events whose prerequisite arrived", "connection"],
+  "refresh.ended": ["refreshes", "Fetches of resources at their source", "resource", "outcome"],
   "destination.paused": ["destination_pauses", "Destinations paused after refused credentials"],
   "breaker.opened": ["breaker_openings", "Destinations left alone for a while after calls that failed"],
   "breaker.closed": ["breaker_closings", "Destinations that answered again after that"],

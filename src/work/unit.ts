@@ -15,11 +15,11 @@ import type { WorkContext } from "../domain/handler.ts";
 import type { Json } from "../domain/json.ts";
 import { Misuse } from "../domain/misuse.ts";
 import { joinKey, namePart } from "../domain/names.ts";
-import type { Resource, SnapshotInput, SnapshotResult } from "../domain/resource.ts";
+import type { AnyResource, Refresh, Resource, SnapshotInput, SnapshotResult } from "../domain/resource.ts";
 import { check } from "../domain/schema.ts";
 import { type InternalTx, runText, type SqlValue, type Tx } from "../domain/sql.ts";
 import type { Withdraw } from "../domain/withdraw.ts";
-import type { ObligationDraft, StoreTx } from "../store/store.ts";
+import { type ObligationDraft, type RefreshDraft, type StoreTx, unknownRevision } from "../store/store.ts";
 import { draftObligation, type OwedInput, type Scope } from "./owe.ts";
 import { revisionText } from "./revision.ts";
 import type { Runtime } from "./runtime.ts";
@@ -37,6 +37,8 @@ export interface UnitOptions {
   readonly withinMs?: number;
   /** Takes what is owed, for whoever owes it later in the same transaction; by default it is owed at once. */
   readonly oweLater?: ((drafts: readonly ObligationDraft[]) => void) | undefined;
+  /** Collects what its snapshots contradict and a source can be asked for. */
+  readonly ties?: RefreshDraft[];
 }
 
 /** Runs a body as a unit; rejects with its error after undoing its work. */
@@ -96,6 +98,12 @@ export class Unit implements WorkContext {
   readonly snapshot = <State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> =>
     this.use(() => this.#snapshot(resource, input));
 
+  readonly refresh: Refresh = (resource, { id }) =>
+    this.use(async () => {
+      await this.#storeTx.wantRefreshes([this.#refreshOf(resource, id)]);
+      this.#options.signals.arrived = true;
+    });
+
   readonly arrived = (kind: string, id: string): Promise<void> =>
     this.use(async () => {
       const name = { kind: named(kind, "arrived"), id: named(id, "arrived") };
@@ -146,6 +154,27 @@ export class Unit implements WorkContext {
     this.#drafts.push(draftObligation(effect, owed, { scope, runtime }));
   }
 
+  /** A row that came without a revision may be older than anything: where a source can be asked, it is. */
+  async #refreshUnknown(resource: AnyResource, id: string): Promise<void> {
+    if (this.#options.runtime.resources.get(resource.kind) !== resource) return;
+    await this.#storeTx.wantRefreshes([this.#refreshOf(resource, id)]);
+    this.#options.signals.arrived = true;
+  }
+
+  #refreshOf(resource: AnyResource, id: string): RefreshDraft {
+    const { scope, runtime } = this.#options;
+    if (scope.connection === "") {
+      throw new Misuse(`Cannot refresh ${resource.kind}: states are kept for a connection; name it in app.transaction`);
+    }
+    if (runtime.resources.get(resource.kind) !== resource) {
+      throw new Misuse(
+        `Cannot refresh ${resource.kind}: it declares no fetch, or is not registered; add it to resources in defineApp`,
+      );
+    }
+    const { tenant, connection, account } = scope;
+    return { tenant, connection, account, kind: resource.kind, id: named(id, "refresh") };
+  }
+
   async #snapshot<State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> {
     const { scope, force = false } = this.#options;
     if (scope.connection === "") {
@@ -154,7 +183,7 @@ export class Unit implements WorkContext {
       );
     }
     const state = "state" in input ? fitting(resource, input.state) : undefined;
-    const revision = revisionText(input.revision);
+    const revision = revisionOf(resource, input.revision);
     const content = state === undefined ? null : canonicalJson(state as Json);
     const result = await this.#storeTx.snapshot({
       connection: scope.connection,
@@ -168,12 +197,16 @@ export class Unit implements WorkContext {
     });
     if (result === "conflict") {
       this.worst = "conflict";
+      if (this.#options.runtime.resources.get(resource.kind) === resource) {
+        this.#options.ties?.push(this.#refreshOf(resource, input.id));
+      }
       throw new CounterfoilError(
         "SNAPSHOT_CONFLICT",
         `Cannot apply snapshot of ${resource.kind}: revision ${revision} is kept with other content; an operator has to choose`,
       );
     }
     if (result === "stale" && this.worst === "applied") this.worst = "stale";
+    if (result === "applied" && revision === unknownRevision && !force) await this.#refreshUnknown(resource, input.id);
     if (result === "applied" && resource.write) {
       await resource.write({ tx: this.tx, ...scope, id: input.id, revision, state });
     }
@@ -288,6 +321,11 @@ function named(part: unknown, action: string): string {
   const problem = namePart(part);
   if (problem !== undefined) throw new Misuse(`Cannot call ${action}: a name ${problem}`);
   return part as string;
+}
+
+function revisionOf<State>({ revision }: Resource<State>, given: number | bigint | string): string {
+  if (given === unknownRevision) return given;
+  return revisionText(revision === undefined ? given : revision(String(given)));
 }
 
 function fitting<State>(resource: Resource<State>, state: unknown): State {

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import type { Call } from "../outbox/attempt.ts";
 import { Caller } from "../outbox/caller.ts";
 import { Dispatcher } from "../outbox/dispatcher.ts";
+import { Refresher } from "../outbox/refresher.ts";
 import { rescue } from "../outbox/rescue.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { Loop } from "./loop.ts";
@@ -38,7 +39,8 @@ export class Worker {
   readonly #dispatcher: Dispatcher;
   readonly #dispatch: Loop;
   readonly #heartbeat: Loop;
-  /** Loops that make obligations due. */
+  readonly #refreshers: readonly Refresher[];
+  /** Loops that make obligations due, or write what a source says. */
   readonly #feeders: readonly Loop[];
   /** Loops that keep the store in order. */
   readonly #chores: readonly Loop[];
@@ -74,7 +76,14 @@ export class Worker {
       return false;
     });
     const rescuer = loop("rescue", pollMs, () => rescue(runtime));
-    this.#feeders = applyDue ? [rescuer, loop("inbox", pollMs, applyDue)] : [rescuer];
+    this.#refreshers = [...runtime.resources.values()].map((resource) => {
+      return new Refresher(runtime, { resource, call: (request, settings) => this.#transport(request, settings) });
+    });
+    this.#feeders = [
+      rescuer,
+      ...(applyDue ? [loop("inbox", pollMs, applyDue)] : []),
+      ...this.#refreshers.map((refresher) => loop(`refresh ${refresher.kind}`, pollMs, () => refresher.run())),
+    ];
     const upkeep = new Upkeep(runtime, name);
     const chores = [loop("upkeep", heartbeatMs, () => upkeep.run())];
     if (retain) chores.push(loop("retention", heartbeatMs, retain));
@@ -97,6 +106,7 @@ export class Worker {
       store.listen?.((news) => wake.committed(news)) ?? (() => undefined),
     ];
     this.#dispatcher.startClaiming();
+    for (const refresher of this.#refreshers) refresher.start();
     for (const each of this.#loops) each.start();
   }
 
@@ -140,6 +150,7 @@ export class Worker {
   async #wind(graceMs: number): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#dispatcher.stopClaiming();
+    for (const refresher of this.#refreshers) refresher.stop();
     // A store that does not answer must not keep the process: what it did not take is left to the leases.
     const patienceMs = 2 * this.#runtime.limits.lockMs;
     await this.#within(patienceMs, Promise.all([...this.#feeders, ...this.#chores].map((each) => each.stop())));

@@ -55,6 +55,7 @@ async function unseen({ reader }: World): Promise<readonly string[]> {
   const listed = new Set(
     attention.map((item) => {
       if (item.kind === "destination") return item.destination;
+      if (item.kind === "refresh") return item.refresh.id;
       return item.kind === "effect" ? item.effect : `${item.kind} ${idOf(item)}`;
     }),
   );
@@ -92,6 +93,8 @@ async function clear(world: World, item: Attention): Promise<void> {
       await act(process, world, { obligation, verb, ...(id !== undefined && { id }) });
       return;
     }
+    case "refresh":
+      throw new Error("Cannot go on: no resource of the model is asked for at its source");
     case "effect":
       throw new Error(`Cannot go on: every worker takes ${item.effect}, and none did`);
     default:

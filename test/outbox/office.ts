@@ -117,6 +117,7 @@ export class Office implements AsyncDisposable {
         onEvent?.(event);
       },
       wake: new Wake(),
+      resources: new Map(),
       effects: new Map(
         effects.flatMap(({ name, definition }): [string, EffectDefinition][] =>
           [name, ...(definition.aliases ?? [])].map((each) => [each, definition]),

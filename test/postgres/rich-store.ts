@@ -48,6 +48,7 @@ async function fillEvents(store: Store, events: number): Promise<void> {
     { outcome: "held", reason: "too often", tries: 20, bytesExpireAt: null },
     { outcome: "parked", waitsFor: { kind: "order", id: "1042/ü" }, dueAt: Date.now() + day, rank: "0007" },
     { outcome: "conflict", reason: "the same revision" },
+    { outcome: "queued", reason: "behind", orderKey: "line ü", dueAt: Date.now() + day },
     { outcome: "quarantined", reason: "unreadable" },
     { outcome: "refused", reason: "already paid", bytesExpireAt: Date.now() + day },
     { outcome: "ignored", reason: null, bytesExpireAt: "now" },
@@ -111,11 +112,16 @@ async function fillObligations(store: Store, leaseMs: number): Promise<void> {
 }
 
 async function fillRecords(store: Store): Promise<void> {
-  const revisions = ["0", "-12", "9".repeat(40), `-1${"0".repeat(30)}`, "42"];
+  const revisions = ["0", "-12", "9".repeat(40), `-1${"0".repeat(30)}`, "42", "unknown"];
   for (const [index, revision] of revisions.entries()) {
     const state = index === 4 ? null : `{"revision":"${revision}","ü":"\u2028"}`;
     await commit(store, (tx) => tx.snapshot(snapshotDraft({ id: `p-${index}`, revision, state })));
   }
+  const customer = { tenant: "acme", connection: "shop", account: "", kind: "customer" };
+  await commit(store, (tx) => tx.wantRefreshes(["c-1", "c-2", "c-3"].map((id) => ({ ...customer, id }))));
+  const claims = await commit(store, (tx) => tx.claimRefreshes({ kind: "customer", limit: 2, leaseMs: day }));
+  await commit(store, (tx) => tx.wantRefreshes(claims.slice(0, 1)));
+  await commit(store, (tx) => tx.endRefresh({ ...claims[1]!, tries: 3, dueAt: null, reason: "it said \0 404" }));
   await commit(store, (tx) => tx.pauseDestination("https://paused.example", "it refused \0 us"));
   await commit(store, (tx) => tx.pauseDestination("https://resumed.example", null));
   const refusal = { at: Date.now(), connection: "stripe", cause: "expired", facts: '{"secret":"no"}' };
@@ -146,7 +152,10 @@ export async function viewOf({ reader }: Pick<Store, "reader">): Promise<object>
     obligations: await each(obligations, async ({ tenant, operationKey }) =>
       untimed(await reader.obligation(tenant, operationKey)),
     ),
-    snapshots: await each([0, 1, 2, 3, 4], (index) =>
+    refreshes: await each(["c-1", "c-2", "c-3"], (id) =>
+      reader.refresh({ connection: "shop", account: "", kind: "customer", id }),
+    ),
+    snapshots: await each([0, 1, 2, 3, 4, 5], (index) =>
       reader.snapshot({ connection: "projects", account: "", kind: "project", id: `p-${index}` }),
     ),
   };

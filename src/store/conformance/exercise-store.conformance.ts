@@ -17,6 +17,7 @@ import { exerciseQueries } from "./queries.conformance.ts";
 import { exerciseReading } from "./reading.conformance.ts";
 import { exerciseReceipts } from "./receipts.conformance.ts";
 import { exerciseRedeliveries } from "./redeliveries.conformance.ts";
+import { exerciseRefreshes } from "./refreshes.conformance.ts";
 import { exerciseReplays } from "./replays.conformance.ts";
 import { exerciseSnapshots } from "./snapshots.conformance.ts";
 import { exerciseTransactions } from "./transactions.conformance.ts";
@@ -43,6 +44,7 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseLeases(make);
     exerciseEvidence(make);
     exerciseSnapshots(make);
+    exerciseRefreshes(make);
     exerciseReading(make);
     exerciseUpkeep(make);
     exercisePruning(make);

@@ -20,6 +20,8 @@ function nameOf(item: Attention): string {
       return item.destination;
     case "effect":
       return item.effect;
+    case "refresh":
+      return item.refresh.id;
     case "receipt":
       return String(item.receipt.id);
     case "obligation":

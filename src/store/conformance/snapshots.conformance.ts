@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { SnapshotDraft } from "../store.ts";
+import { type SnapshotDraft, unknownRevision } from "../store.ts";
 import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
 import { snapshotDraft } from "./drafts.conformance.ts";
 
@@ -58,6 +58,24 @@ export function exerciseSnapshots(make: MakeBundle): void {
       expect(await write({ revision: "2", digest: "two", force: true })).toBe("same");
       expect(await write({ revision: "1", digest: "three", force: true })).toBe("stale");
       expect(await read()).toMatchObject({ revision: "2", digest: "two", state: "2" });
+    });
+
+    test("a row that came without a revision gives way to every other, and never replaces one", async () => {
+      expect(await write({ revision: unknownRevision, digest: "imported" })).toBe("applied");
+      expect(await read()).toMatchObject({ revision: "unknown", digest: "imported" });
+      expect(await write({ revision: unknownRevision, digest: "imported anew" })).toBe("applied");
+      expect(await write({ revision: unknownRevision, digest: "imported anew" })).toBe("same");
+      expect(await write({ revision: "-1000", digest: "event" })).toBe("applied");
+      expect(await write({ revision: unknownRevision, digest: "imported late" })).toBe("stale");
+      expect(await read()).toMatchObject({ revision: "-1000", digest: "event" });
+    });
+
+    test("by somebody's word an unknown revision is the one that is kept", async () => {
+      await write({ revision: "7", digest: "seven" });
+      expect(await write({ revision: unknownRevision, digest: "deleted", state: null, force: true })).toBe("applied");
+      expect(await read()).toEqual({ revision: "7", digest: "deleted", state: null });
+      expect(await write({ revision: "6", digest: "six" })).toBe("stale");
+      expect(await write({ revision: "8", digest: "eight" })).toBe("applied");
     });
 
     test("connection, account, kind and id each set resources apart", async () => {

@@ -52,6 +52,8 @@ const history = `
   INSERT INTO counterfoil.answers SELECT id, 1, 200, 'x', false FROM counterfoil.obligations;
   INSERT INTO counterfoil.snapshots SELECT 'projects', '', 'project', 'old_' || n, 1, 'd', '{}', 1
   FROM generate_series(1, ${rows}) AS n;
+  INSERT INTO counterfoil.refreshes (connection, account, kind, id, tenant, ticket, again, tries, updated_at)
+  SELECT 'shop', '', 'customer', 'c_' || n, 'acme', 1, false, 0, 1 FROM generate_series(1, ${rows}) AS n;
   INSERT INTO counterfoil.audit (at, who, action, target) SELECT 1, 'a', 'b', 'receipt/' || n
   FROM generate_series(1, ${rows}) AS n;
   UPDATE counterfoil.obligations SET state = NULL WHERE id % 4 = 0;

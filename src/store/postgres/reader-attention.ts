@@ -4,9 +4,11 @@
  */
 import { type Found, type Key, readCursor, takeInTurn, untaken } from "../attention-pages.ts";
 import type { Attention, AttentionPage } from "../reader.ts";
+import type { Refresh } from "../refresh-writes.ts";
 import { type ObligationRow, type ReceiptRow, toObligation, toReceipt } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
+import { failedRefreshes } from "./refreshes.ts";
 import { openColumns, receiptColumns, receiptTables } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -71,7 +73,16 @@ const mismatchedReceipts = sql(
 /** One page, from each list as many as there is room for. */
 export async function readAttention(handle: ReadHandle, { after, limit }: AttentionPage): Promise<Attention[]> {
   const from = readCursor(after);
-  const [destinations = [], obligations = [], open = [], late = [], overdue = [], mismatched = [], effects = []] = from;
+  const [
+    destinations = [],
+    obligations = [],
+    open = [],
+    late = [],
+    overdue = [],
+    mismatched = [],
+    effects = [],
+    refreshes = [],
+  ] = from;
   const { now } = handle;
   const receipts = async (definition: Sql, key: Key, keyOf: (row: FoundReceipt) => Key): Promise<readonly Found[]> => {
     const rows = await handle.run<FoundReceipt>(definition, [now, now - overdueMs, ...key, limit]);
@@ -93,6 +104,7 @@ export async function readAttention(handle: ReadHandle, { after, limit }: Attent
       { due: await readDue(handle), workers: await readWorkers(handle) },
       { since: now - overdueMs, after: effects },
     ),
+    (await failedRefreshes(handle, refreshes, limit)).map(foundRefresh),
   ];
   return takeInTurn(lists, { from, limit });
 }
@@ -112,4 +124,9 @@ function foundDestination({ destination, reason }: PausedRow): Found {
 
 function foundObligation(row: ObligationRow): Found {
   return { item: { kind: "obligation", obligation: toObligation(row) }, key: [row.id] };
+}
+
+function foundRefresh(refresh: Refresh): Found {
+  const { connection, account, kind, id } = refresh;
+  return { item: { kind: "refresh", refresh }, key: [connection, account, kind, id] };
 }

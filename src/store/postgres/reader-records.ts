@@ -1,5 +1,6 @@
 /** Reads of the records beside events and obligations. */
 import type { RecordedAudit, StoreReader } from "../reader.ts";
+import { unknownRevision } from "../store.ts";
 import type { RefusalFacts } from "../store.ts";
 import type { ReadHandle } from "./handle.ts";
 import { sql } from "./statements.ts";
@@ -40,5 +41,5 @@ export async function readSnapshot(
   { connection, account, kind, id }: Parameters<StoreReader["snapshot"]>[0],
 ): Promise<SnapshotRow | undefined> {
   const [row] = await handle.run<SnapshotRow>(selectSnapshot, [connection, account, kind, id]);
-  return row;
+  return row && { ...row, revision: row.revision === "-Infinity" ? unknownRevision : row.revision };
 }

@@ -1,19 +1,22 @@
 /** Snapshots under their guard, and the bounded records beside them: audit and refused deliveries. */
-import type { AuditEntry, RefusalFacts, SnapshotDraft } from "../store.ts";
+import { type AuditEntry, type RefusalFacts, type SnapshotDraft, unknownRevision } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { relation } from "./relation.ts";
 import { sql, steadySql } from "./statements.ts";
 import { plain } from "./values.ts";
 
-// The guard is a predicate of the write: the primary key finds the row, the revision decides. A write
+// The guard is a predicate of the write: the primary key finds the row, the revision decides. An unknown
+// revision is before every other, and by somebody's word that which is kept. A write
 // that changes nothing holds the row all the same, so that the look after it sees what decided.
 const replaceSnapshot = steadySql(
   "snapshot.write",
   `INSERT INTO counterfoil.snapshots AS s (connection, account, kind, id, revision, digest, state, updated_at)
    VALUES ($1, $2, $3, $4, $5::numeric, $6, $7, $8)
    ON CONFLICT (connection, account, kind, id) DO UPDATE
-   SET revision = excluded.revision, digest = excluded.digest, state = excluded.state, updated_at = excluded.updated_at
-   WHERE excluded.revision > s.revision OR ($9 AND excluded.revision = s.revision AND excluded.digest <> s.digest)
+   SET revision = greatest(excluded.revision, s.revision), digest = excluded.digest, state = excluded.state, updated_at = excluded.updated_at
+   WHERE excluded.revision > s.revision
+     OR (excluded.digest <> s.digest AND (excluded.revision = '-Infinity' AND s.revision = '-Infinity'
+       OR $9 AND (excluded.revision = s.revision OR excluded.revision = '-Infinity')))
    RETURNING 1`,
 );
 
@@ -29,7 +32,7 @@ export async function writeSnapshot(
   draft: SnapshotDraft,
 ): Promise<"applied" | "stale" | "same" | "conflict"> {
   const { connection, account, kind, id, revision, digest, state, force } = draft;
-  const key = [connection, account, kind, id, revision];
+  const key = [connection, account, kind, id, revision === unknownRevision ? "-Infinity" : revision];
   const written = await handle.run(replaceSnapshot, [...key, digest, state, handle.stamp.wallMs, force]);
   if (written.length === 1) return "applied";
   const [kept] = await handle.run<{ tie: boolean; digest: string }>(compareSnapshot, key);

@@ -21,6 +21,7 @@ import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
+import { claimRefreshes, endRefresh, wantRefreshes } from "./refreshes.ts";
 import type { Scopes } from "./scopes.ts";
 import { numbered, templateText } from "./statements.ts";
 import { clampDue, seeWorker } from "./upkeep.ts";
@@ -196,6 +197,20 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async snapshot(draft: Contract.SnapshotDraft): ReturnType<Contract.StateWrites["snapshot"]> {
     return writeSnapshot(this.#handle, draft);
+  }
+
+  async wantRefreshes(drafts: readonly Contract.RefreshDraft[]): Promise<void> {
+    await wantRefreshes(this.#handle, drafts);
+  }
+
+  async claimRefreshes(
+    options: Parameters<Contract.RefreshWrites["claimRefreshes"]>[0],
+  ): Promise<readonly Contract.RefreshClaim[]> {
+    return claimRefreshes(this.#handle, options);
+  }
+
+  async endRefresh(end: Contract.RefreshEnd): Promise<boolean> {
+    return endRefresh(this.#handle, end);
   }
 
   async audit(entry: Contract.AuditEntry): Promise<void> {

@@ -19,6 +19,7 @@ const noted: Readonly<Record<string, { readonly kind: UnitKind; readonly key: re
   counterfoil_answers: { kind: "obligations", key: ["obligation_id"] },
   counterfoil_replays: { kind: "replays", key: ["connection", "account", "type", "digest"] },
   counterfoil_snapshots: { kind: "snapshots", key: ["connection", "account", "kind", "id"] },
+  counterfoil_refreshes: { kind: "refreshes", key: ["connection", "account", "kind", "id"] },
   counterfoil_destinations: { kind: "destinations", key: ["destination"] },
   counterfoil_refusals: { kind: "refusals", key: ["id"] },
   counterfoil_audit: { kind: "audit", key: ["id"] },

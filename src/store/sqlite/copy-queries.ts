@@ -99,6 +99,6 @@ export function copiedRow(name: TableName, values: readonly Value[]): CopiedRow 
 function copiedValue(type: ColumnType, value: Value): CopiedValue {
   if (value === null || value instanceof Uint8Array) return value;
   if (type === "bool") return value === 1;
-  if (type === "numeric") return decodeRevision(String(value));
+  if (type === "numeric") return value === "" ? "-Infinity" : decodeRevision(String(value));
   return typeof value === "string" ? copiedText(value) : Number(value);
 }

@@ -4,9 +4,11 @@
  */
 import { type Found, type Key, readCursor, takeInTurn, untaken } from "../attention-pages.ts";
 import type { Attention, AttentionPage } from "../reader.ts";
+import type { Refresh } from "../refresh-writes.ts";
 import { toObligation, toReceipt, type ObligationRow, type ReceiptRow } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
+import { failedRefreshes } from "./refreshes.ts";
 import { obligationColumns, receiptColumns } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -70,7 +72,16 @@ const mismatchedReceipts = sql(
 /** One page, from each list as many as there is room for. */
 export function readAttention(handle: ReadHandle, { after, limit }: AttentionPage): Attention[] {
   const from = readCursor(after);
-  const [destinations = [], obligations = [], open = [], late = [], overdue = [], mismatched = [], effects = []] = from;
+  const [
+    destinations = [],
+    obligations = [],
+    open = [],
+    late = [],
+    overdue = [],
+    mismatched = [],
+    effects = [],
+    refreshes = [],
+  ] = from;
   const now = handle.stamp().wallMs;
   const receipts = (definition: Sql, key: Key, keyOf: (row: FoundReceipt) => Key): Found[] =>
     (handle.statement(definition).all(now, now - overdueMs, ...key, limit) as unknown as FoundReceipt[]).map((row) => ({
@@ -91,6 +102,7 @@ export function readAttention(handle: ReadHandle, { after, limit }: AttentionPag
     receipts(overdueReceipts, overdue, ({ due_at, id }) => [due_at ?? 0, id]),
     receipts(mismatchedReceipts, mismatched, ({ id }) => [id]),
     untaken({ due: readDue(handle), workers: readWorkers(handle) }, { since: now - overdueMs, after: effects }),
+    failedRefreshes(handle, refreshes, limit).map(foundRefresh),
   ];
   return takeInTurn(lists, { from, limit });
 }
@@ -110,4 +122,9 @@ function foundDestination({ destination, reason }: PausedRow): Found {
 
 function foundObligation(row: ObligationRow): Found {
   return { item: { kind: "obligation", obligation: toObligation(row) }, key: [row.id] };
+}
+
+function foundRefresh(refresh: Refresh): Found {
+  const { connection, account, kind, id } = refresh;
+  return { item: { kind: "refresh", refresh }, key: [connection, account, kind, id] };
 }

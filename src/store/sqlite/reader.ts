@@ -1,6 +1,7 @@
 import type { Obligation } from "../../domain/obligation.ts";
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 import type * as Contract from "../reader.ts";
+import type { Refresh, ResourceKey } from "../refresh-writes.ts";
 import type { RefusalFacts } from "../store.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readAttention } from "./reader-attention.ts";
@@ -9,6 +10,7 @@ import { listObligations, readObligation } from "./reader-obligations.ts";
 import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
 import { listRefusals, readSnapshot } from "./reader-records.ts";
 import { readDueConnections } from "./reader-work.ts";
+import { readRefresh } from "./refreshes.ts";
 
 /** Runs reads against one state of the database. */
 export type Read = <T>(read: (handle: ReadHandle) => T) => Promise<T>;
@@ -57,6 +59,10 @@ export class SqliteReader implements Contract.StoreReader {
 
   attention(page: Contract.AttentionPage): Promise<readonly Contract.Attention[]> {
     return this.#read((handle) => readAttention(handle, bounded(page)));
+  }
+
+  refresh(key: ResourceKey): Promise<Refresh | undefined> {
+    return this.#read((handle) => readRefresh(handle, key));
   }
 
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]> {

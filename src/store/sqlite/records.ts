@@ -4,14 +4,17 @@ import type { Handle } from "./handle.ts";
 import { encodeRevision } from "./revision.ts";
 import { sql } from "./statements.ts";
 
-// The guard is a predicate of the write: the primary key finds the row, the revision decides.
+// The guard is a predicate of the write: the primary key finds the row, the revision decides. An unknown
+// revision is empty: before every other, and by somebody's word that which is kept.
 const replaceSnapshot = sql(
   "snapshot.write",
   `INSERT INTO counterfoil_snapshots (connection, account, kind, id, revision, digest, state, updated_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
    ON CONFLICT (connection, account, kind, id) DO UPDATE
-   SET revision = excluded.revision, digest = excluded.digest, state = excluded.state, updated_at = excluded.updated_at
-   WHERE excluded.revision > revision OR (? AND excluded.revision = revision AND excluded.digest <> digest)`,
+   SET revision = max(excluded.revision, revision), digest = excluded.digest, state = excluded.state, updated_at = excluded.updated_at
+   WHERE excluded.revision > revision
+     OR (excluded.digest <> digest AND (excluded.revision = '' AND revision = ''
+       OR ? AND (excluded.revision = revision OR excluded.revision = '')))`,
 );
 
 const selectSnapshot = sql(

@@ -1,3 +1,5 @@
+import { unknownRevision } from "../store.ts";
+
 /**
  * Revisions as text that sorts, byte by byte, as the integers sort, whatever their size, so that a
  * guard such as `excluded.revision > revision` is a predicate of the write.
@@ -14,6 +16,7 @@
  * ```
  */
 export function encodeRevision(decimal: string): string {
+  if (decimal === unknownRevision) return "";
   const match = /^([+-]?)0*(\d+)$/.exec(decimal);
   if (!match) throw new RangeError("Cannot use a revision: it is no decimal integer; give an integer as text");
   const [, sign, digits = ""] = match;
@@ -24,6 +27,7 @@ export function encodeRevision(decimal: string): string {
 
 /** The decimal text of an encoded revision. */
 export function decodeRevision(encoded: string): string {
+  if (encoded === "") return unknownRevision;
   const negative = encoded.startsWith("0");
   const magnitude = negative ? complement(encoded.slice(1)) : encoded.slice(1);
   return (negative ? "-" : "") + magnitude.slice(1 + Number(magnitude[0]));

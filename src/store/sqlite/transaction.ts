@@ -24,6 +24,7 @@ import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
+import { claimRefreshes, endRefresh, wantRefreshes } from "./refreshes.ts";
 import type { Scopes } from "./scopes.ts";
 import type { UserStatement } from "./statements.ts";
 import { clampDue, seeWorker } from "./upkeep.ts";
@@ -197,6 +198,20 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async snapshot(draft: Contract.SnapshotDraft): ReturnType<Contract.StateWrites["snapshot"]> {
     return this.#scopes.use(() => writeSnapshot(this.#handle, draft));
+  }
+
+  async wantRefreshes(drafts: readonly Contract.RefreshDraft[]): Promise<void> {
+    this.#scopes.use(() => wantRefreshes(this.#handle, drafts));
+  }
+
+  async claimRefreshes(
+    options: Parameters<Contract.RefreshWrites["claimRefreshes"]>[0],
+  ): Promise<readonly Contract.RefreshClaim[]> {
+    return this.#scopes.use(() => claimRefreshes(this.#handle, options));
+  }
+
+  async endRefresh(end: Contract.RefreshEnd): Promise<boolean> {
+    return this.#scopes.use(() => endRefresh(this.#handle, end));
   }
 
   async audit(entry: Contract.AuditEntry): Promise<void> {

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import { printActed } from "../act-command.ts";
+import { type ActingOptions, acting, baseCommand, withOperator } from "../base-command.ts";
+
+interface RefreshOptions extends ActingOptions {
+  readonly account: string;
+}
+
+export function refreshCommand(): Command {
+  return acting(
+    baseCommand({
+      name: "refresh",
+      summary: "Ask for a resource's state at its source",
+      details:
+        "For a refresh that failed for good, or a state that you doubt. One is owed at most, however often you ask.",
+      examples: ["refresh shop customer cus_1042 --why 'the key was renewed'"],
+    }),
+  )
+    .argument("<connection>", "the connection that its state is kept for")
+    .argument("<kind>", "its kind, as registered in resources")
+    .argument("<id>", "its id")
+    .option("--account <account>", "the account inside the connection", "")
+    .action(async (connection: string, kind: string, id: string, options: RefreshOptions) => {
+      const resource = { connection, account: options.account, kind, id };
+      const acted = await withOperator(options, (operator) => operator.refresh({ ...resource, why: options.why }));
+      printActed(options, { action: "refresh", ...resource }, acted);
+    });
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import type { RefreshClaim, RefreshDraft, RefreshEnd } from "../store.ts";
+import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
+
+const draft: RefreshDraft = { tenant: "acme", connection: "shop", account: "", kind: "customer", id: "c-1" };
+const leaseMs = 60_000;
+
+/** Refreshes: one running and one waiting, and a ticket that only grows. */
+export function exerciseRefreshes(make: MakeBundle): void {
+  describe("refreshes", () => {
+    const bundle = eachBundle(make);
+    const want = (...drafts: readonly RefreshDraft[]): Promise<void> =>
+      commit(bundle().store, (tx) => tx.wantRefreshes(drafts));
+    const claim = (limit = 10, kind = "customer"): Promise<readonly RefreshClaim[]> =>
+      commit(bundle().other, (tx) => tx.claimRefreshes({ kind, limit, leaseMs }));
+    const claimed = async (): Promise<RefreshClaim> => (await claim())[0]!;
+    const end = (from: RefreshClaim, how: Partial<RefreshEnd> = {}): Promise<boolean> =>
+      commit(bundle().store, (tx) => tx.endRefresh({ ...from, tries: 0, dueAt: null, reason: null, ...how }));
+    const read = () => bundle().store.reader.refresh(draft);
+
+    test("however often it is wanted, one is owed, and it is given once", async () => {
+      await want(draft, draft);
+      await want(draft);
+      expect(await claim()).toEqual([{ ...draft, ticket: 1, tries: 0 }]);
+      expect(await claim()).toEqual([]);
+      expect(await read()).toMatchObject({ ticket: 1, running: true });
+    });
+
+    test("what is wanted while one is running is owed once more at its end", async () => {
+      await want(draft);
+      const first = await claimed();
+      await want(draft);
+      await want(draft);
+      expect(await claim()).toEqual([]);
+      expect(await end(first)).toBe(true);
+      const second = await claimed();
+      expect(second.ticket).toBe(2);
+      expect(await end(second)).toBe(true);
+      expect(await claim()).toEqual([]);
+      expect(await read()).toMatchObject({ ticket: 2, running: false, dueAt: null, reason: null });
+    });
+
+    test("a claim whose end has come is given again, and its holder ends nothing any more", async () => {
+      await want(draft);
+      const lost = await claimed();
+      bundle().clock.advance(leaseMs);
+      const next = await claimed();
+      expect(next.ticket).toBe(2);
+      expect(await end(lost, { reason: "late" })).toBe(false);
+      expect(await read()).toMatchObject({ ticket: 2, running: true, reason: null });
+      expect(await end(next)).toBe(true);
+      expect(await end(next)).toBe(false);
+    });
+
+    test("one that failed waits for its time, also when it is wanted meanwhile", async () => {
+      await want(draft);
+      const first = await claimed();
+      await commit(bundle().store, (tx) =>
+        tx.endRefresh({ ...first, tries: 1, dueAt: tx.now + 5_000, reason: "status 429" }),
+      );
+      await want(draft);
+      bundle().clock.advance(4_999);
+      expect(await claim()).toEqual([]);
+      bundle().clock.advance(1);
+      expect(await claim()).toMatchObject([{ ticket: 2, tries: 1 }]);
+    });
+
+    test("one that failed for good is the operator's until it is wanted again", async () => {
+      await want(draft, { ...draft, id: "c-2" });
+      for (const each of await claim()) await end(each, { tries: 30, reason: `status 500 of ${each.id}` });
+      bundle().clock.advance(100_000_000);
+      expect(await claim()).toEqual([]);
+      const { reader } = bundle().store;
+      const attention = await reader.attention({ limit: 1 });
+      expect(attention).toMatchObject([{ kind: "refresh", refresh: { id: "c-1", reason: "status 500 of c-1" } }]);
+      expect(await reader.attention({ limit: 9, after: attention[0]?.cursor })).toMatchObject([
+        { refresh: { id: "c-2" } },
+      ]);
+      await want(draft);
+      expect(await claim()).toMatchObject([{ id: "c-1", tries: 0 }]);
+      expect(await reader.attention({ limit: 9 })).toMatchObject([{ refresh: { id: "c-2" } }]);
+    });
+
+    test("kinds are claimed apart, the oldest first, and no more than asked", async () => {
+      for (const id of ["c-3", "c-1", "c-2"]) {
+        await want({ ...draft, id });
+        bundle().clock.advance(1);
+      }
+      await want({ ...draft, kind: "invoice" }, { ...draft, account: "acct" });
+      expect((await claim(2)).map(({ id }) => id).toSorted()).toEqual(["c-1", "c-3"]);
+      expect((await claim()).map(({ id, account }) => `${account}${id}`).toSorted()).toEqual(["acctc-1", "c-2"]);
+      expect(await claim(10, "invoice")).toHaveLength(1);
+    });
+  });
+}

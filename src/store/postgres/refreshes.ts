@@ -1,0 +1,105 @@
+/** Refreshes of resources: wanted, claimed, ended. */
+import {
+  type Refresh,
+  type RefreshClaim,
+  type RefreshDraft,
+  type RefreshEnd,
+  type RefreshRow,
+  toRefresh,
+} from "../refresh-writes.ts";
+import type { Handle, ReadHandle } from "./handle.ts";
+import { relation } from "./relation.ts";
+import { sql } from "./statements.ts";
+import { plain } from "./values.ts";
+
+const drafts = relation("d", { connection: "text", account: "text", kind: "text", id: "text", tenant: "text" }, 1);
+
+// One that waits keeps its time, which a source may have asked for; one that had failed for good begins
+// anew. In the order of the key, so that two transactions wait for each other, never both at once.
+const want = sql(
+  "refresh.want",
+  `INSERT INTO counterfoil.refreshes AS r (connection, account, kind, id, tenant, ticket, again, tries, due_at, updated_at)
+   SELECT DISTINCT ON (connection COLLATE "C", account COLLATE "C", kind COLLATE "C", id COLLATE "C")
+     connection, account, kind, id, tenant, 0, false, 0, $1::bigint, $1::bigint
+   FROM ${drafts.from} ORDER BY connection COLLATE "C", account COLLATE "C", kind COLLATE "C", id COLLATE "C"
+   ON CONFLICT (connection, account, kind, id) DO UPDATE
+   SET again = r.lease_until IS NOT NULL, tries = CASE WHEN r.due_at IS NULL THEN 0 ELSE r.tries END,
+     due_at = coalesce(r.due_at, $1), reason = CASE WHEN r.due_at IS NULL THEN NULL ELSE r.reason END, updated_at = $1`,
+);
+
+/** Owes refreshes. */
+export async function wantRefreshes(handle: Handle, given: readonly RefreshDraft[]): Promise<void> {
+  if (given.length === 0) return;
+  await handle.run(want, [handle.stamp.wallMs, ...drafts.values(given)]);
+  handle.say({ arrived: true });
+}
+
+const columns = "r.connection, r.account, r.kind, r.id, r.tenant, r.ticket, r.tries";
+
+// Index refreshes_due. Others' locks are passed by.
+const claim = sql(
+  "refresh.claim",
+  `WITH due AS MATERIALIZED (
+     SELECT connection, account, kind, id FROM counterfoil.refreshes
+     WHERE kind = $1 AND due_at <= $2 ORDER BY due_at LIMIT $4::int FOR UPDATE SKIP LOCKED)
+   UPDATE counterfoil.refreshes AS r SET ticket = r.ticket + 1, again = false, due_at = $3, lease_until = $3, updated_at = $2
+   FROM due WHERE r.connection = due.connection AND r.account = due.account AND r.kind = due.kind AND r.id = due.id
+   RETURNING ${columns}`,
+);
+
+/** Claims what is due of a kind. */
+export async function claimRefreshes(
+  handle: Handle,
+  { kind, limit, leaseMs }: { readonly kind: string; readonly limit: number; readonly leaseMs: number },
+): Promise<readonly RefreshClaim[]> {
+  const { wallMs } = handle.stamp;
+  return handle.run<RefreshClaim>(claim, [kind, wallMs, wallMs + leaseMs, limit]);
+}
+
+const end = sql(
+  "refresh.end",
+  `UPDATE counterfoil.refreshes AS r SET tries = $1,
+     due_at = CASE WHEN r.again AND $2::text IS NULL THEN $4 ELSE $3::bigint END, reason = $2,
+     again = false, lease_until = NULL, updated_at = $4
+   WHERE connection = $5 AND account = $6 AND kind = $7 AND id = $8 AND ticket = $9 AND lease_until IS NOT NULL
+   RETURNING 1`,
+);
+
+/** Ends a refresh; `false` where a later ticket was taken. */
+export async function endRefresh(handle: Handle, ended: RefreshEnd): Promise<boolean> {
+  const { connection, account, kind, id, ticket, tries, dueAt, reason } = ended;
+  const key = [connection, account, kind, id, ticket];
+  return (await handle.run(end, [tries, plain(reason), dueAt, handle.stamp.wallMs, ...key])).length === 1;
+}
+
+// Index refreshes_failed.
+const failed = sql(
+  "read.failed-refreshes",
+  `SELECT ${columns}, r.due_at, r.lease_until, r.reason, r.updated_at FROM counterfoil.refreshes AS r
+   WHERE r.due_at IS NULL AND r.reason IS NOT NULL AND (r.connection, r.account, r.kind, r.id) > ($1, $2, $3, $4)
+   ORDER BY r.connection, r.account, r.kind, r.id LIMIT $5`,
+);
+
+/** Refreshes that failed for good, behind a key. */
+export async function failedRefreshes(
+  handle: ReadHandle,
+  after: readonly (string | number)[],
+  limit: number,
+): Promise<Refresh[]> {
+  return (await handle.run<RefreshRow>(failed, [...after, limit])).map(toRefresh);
+}
+
+const one = sql(
+  "read.refresh",
+  `SELECT ${columns}, r.due_at, r.lease_until, r.reason, r.updated_at FROM counterfoil.refreshes AS r
+   WHERE r.connection = $1 AND r.account = $2 AND r.kind = $3 AND r.id = $4`,
+);
+
+/** One refresh. */
+export async function readRefresh(
+  handle: ReadHandle,
+  { connection, account, kind, id }: Omit<RefreshDraft, "tenant">,
+): Promise<Refresh | undefined> {
+  const [row] = await handle.run<RefreshRow>(one, [connection, account, kind, id]);
+  return row && toRefresh(row);
+}

@@ -1,0 +1,91 @@
+/** Refreshes of resources: wanted, claimed, ended. */
+import {
+  type Refresh,
+  type RefreshClaim,
+  type RefreshDraft,
+  type RefreshEnd,
+  type RefreshRow,
+  toRefresh,
+} from "../refresh-writes.ts";
+import type { Handle, ReadHandle } from "./handle.ts";
+import { sql } from "./statements.ts";
+
+// One that waits keeps its time, which a source may have asked for; one that had failed for good begins anew.
+const want = sql(
+  "refresh.want",
+  `INSERT INTO counterfoil_refreshes (connection, account, kind, id, tenant, ticket, again, tries, due_at, updated_at)
+   VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?6)
+   ON CONFLICT (connection, account, kind, id) DO UPDATE
+   SET again = (lease_until IS NOT NULL), tries = iif(due_at IS NULL, 0, tries), due_at = coalesce(due_at, ?6),
+     reason = iif(due_at IS NULL, NULL, reason), updated_at = ?6`,
+);
+
+/** Owes refreshes. */
+export function wantRefreshes(handle: Handle, drafts: readonly RefreshDraft[]): void {
+  for (const { connection, account, kind, id, tenant } of drafts) {
+    handle.statement(want).run(connection, account, kind, id, tenant, handle.stamp.wallMs);
+  }
+}
+
+const columns = "connection, account, kind, id, tenant, ticket, tries";
+
+// Index counterfoil_refreshes_due.
+const claim = sql(
+  "refresh.claim",
+  `UPDATE counterfoil_refreshes SET ticket = ticket + 1, again = 0, due_at = ?3, lease_until = ?3, updated_at = ?2
+   WHERE (connection, account, kind, id) IN (
+     SELECT connection, account, kind, id FROM counterfoil_refreshes
+     WHERE kind = ?1 AND due_at IS NOT NULL AND due_at <= ?2 ORDER BY due_at LIMIT ?4)
+   RETURNING ${columns}`,
+);
+
+/** Claims what is due of a kind. */
+export function claimRefreshes(
+  handle: Handle,
+  { kind, limit, leaseMs }: { readonly kind: string; readonly limit: number; readonly leaseMs: number },
+): RefreshClaim[] {
+  const { wallMs } = handle.stamp;
+  return handle.statement(claim).all(kind, wallMs, wallMs + leaseMs, limit) as unknown as RefreshClaim[];
+}
+
+const end = sql(
+  "refresh.end",
+  `UPDATE counterfoil_refreshes SET tries = ?, due_at = iif(again = 1 AND ?2 IS NULL, ?4, ?3), reason = ?2,
+     again = 0, lease_until = NULL, updated_at = ?4
+   WHERE connection = ?5 AND account = ?6 AND kind = ?7 AND id = ?8 AND ticket = ?9 AND lease_until IS NOT NULL`,
+);
+
+/** Ends a refresh; `false` where a later ticket was taken. */
+export function endRefresh(handle: Handle, ended: RefreshEnd): boolean {
+  const { connection, account, kind, id, ticket, tries, dueAt, reason } = ended;
+  const { wallMs } = handle.stamp;
+  return handle.statement(end).run(tries, reason, dueAt, wallMs, connection, account, kind, id, ticket).changes === 1;
+}
+
+const failed = sql(
+  "read.failed-refreshes",
+  `SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes
+     INDEXED BY counterfoil_refreshes_failed
+   WHERE due_at IS NULL AND reason IS NOT NULL AND (connection, account, kind, id) > (?, ?, ?, ?)
+   ORDER BY connection, account, kind, id LIMIT ?`,
+);
+
+/** Refreshes that failed for good, behind a key. */
+export function failedRefreshes(handle: ReadHandle, after: readonly (string | number)[], limit: number): Refresh[] {
+  return (handle.statement(failed).all(...after, limit) as unknown as RefreshRow[]).map(toRefresh);
+}
+
+const one = sql(
+  "read.refresh",
+  `SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes
+   WHERE connection = ? AND account = ? AND kind = ? AND id = ?`,
+);
+
+/** One refresh. */
+export function readRefresh(
+  handle: ReadHandle,
+  { connection, account, kind, id }: Omit<RefreshDraft, "tenant">,
+): Refresh | undefined {
+  const row = handle.statement(one).get(connection, account, kind, id);
+  return row && toRefresh(row as unknown as RefreshRow);
+}
