@@ -128,7 +128,7 @@ export function resource<State, Found = unknown>(
     kind,
     schema,
     ...(write && { write }),
-    ...(fetch && { fetch: fetch as FetchDefinition<State> }),
+    ...(fetch && { fetch }),
     ...(revision && { revision }),
   };
 }

@@ -38,7 +38,7 @@ async function startSource(): Promise<Source> {
     source.answer(response, asked.length);
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   source.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return source;
 }
@@ -115,8 +115,9 @@ const drain = ({ app }: CaseServer): Promise<void> => app.drain({ budget: "10s" 
 
 test("an event marks the resource, the source is asked once, and what it says is kept and written", async () => {
   const server = await shop();
-  for (const n of [1, 2, 3])
+  for (const n of [1, 2, 3]) {
     expect(await server.post(touch(`e${n}`))).toMatchObject({ status: 200, outcome: "applied" });
+  }
   expect(await server.state()).toBeUndefined();
   await drain(server);
   expect(server.source.asked).toEqual(["/customers/c1 Bearer of the source"]);
