@@ -59,15 +59,6 @@ export {
   type SnapshotInput,
   type SnapshotResult,
 } from "./domain/resource.ts";
-export {
-  type AnsweredDetails,
-  sendEffect,
-  type SendContext,
-  type SendEffectOptions,
-  type SendIdempotency,
-  type Sending,
-  type SendLookup,
-} from "./domain/send-effect.ts";
 export { type Schema, type } from "./domain/schema.ts";
 export type { SqlResult, SqlValue, Tx } from "./domain/sql.ts";
 export type { Emit, TelemetryEvent } from "./domain/telemetry.ts";
