@@ -49,3 +49,10 @@ test("each promise of the README names tests that exist", () => {
   expect(sections.filter((section) => !isNamed(section))).toEqual([]);
   expect(missing(page("promises.md"))).toEqual([]);
 });
+
+test("every risk of the security page names tests that exist", () => {
+  const rows = page("security.md").match(/^\| (?!risk |---).*$/gmu) ?? [];
+  expect(rows.length).toBeGreaterThan(30);
+  expect(rows.filter((row) => !isNamed(row))).toEqual([]);
+  expect(missing(page("security.md"))).toEqual([]);
+});
