@@ -85,7 +85,14 @@ export class Connections {
     if (source === undefined) return undefined;
     const kept = this.#kept(id);
     if (kept !== undefined) return kept.connection;
-    const finding = this.#finding.get(id) ?? this.#ask(source, id);
+    const known = this.#finding.get(id);
+    if (known !== undefined) return known;
+    const { findsMax } = this.#options.limits;
+    if (this.#finding.size >= findsMax) {
+      const message = `Cannot find the connection: ${findsMax} are being asked for; send it again later`;
+      return Promise.reject(new CounterfoilError("OVERLOADED", message));
+    }
+    const finding = this.#ask(source, id).finally(() => void this.#finding.delete(id));
     this.#finding.set(id, finding);
     return finding;
   }
@@ -102,20 +109,13 @@ export class Connections {
 
   async #ask(source: ConnectionSource, id: string): Promise<Connection | undefined> {
     try {
-      const { findsMax, connectionMs, noConnectionMs } = this.#options.limits;
-      if (this.#finding.size >= findsMax) {
-        throw new CounterfoilError("OVERLOADED", `Cannot find the connection: ${findsMax} are being asked for`);
-      }
+      const { connectionMs, noConnectionMs } = this.#options.limits;
       const connection = (await this.#inTime(source, id)) ?? undefined;
       if (connection !== undefined) await this.#assertSameTenant(connection);
       this.#keep(id, connection, connection === undefined ? noConnectionMs : connectionMs);
       return connection;
     } catch (error) {
-      throw hasCode(error, "OVERLOADED", "CONNECTION_UNAVAILABLE")
-        ? error
-        : unavailable(id, errorSummary(error), error);
-    } finally {
-      this.#finding.delete(id);
+      throw hasCode(error, "CONNECTION_UNAVAILABLE") ? error : unavailable(id, errorSummary(error), error);
     }
   }
 

@@ -11,6 +11,7 @@ import { namePart } from "../domain/names.ts";
 import { type Decision, unmappedReason } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
 import { parseAgain } from "../parse/parse-body.ts";
+import { arrivedAt } from "../providers/identify.ts";
 import type { ReceiptDraft } from "../store/store.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import { authenticatedBy } from "../verify/scheme.ts";
@@ -48,7 +49,9 @@ export function readStored(connection: Connection, receipt: Receipt, payload: Pa
   const inflated = isGzip ? inflateStored(bytes, connection.bodyBytesMax) : bytes;
   const content = contentOf(connection, { inflated, isForm }, bytes);
   try {
-    return arrived(connection, readContent(connection, { headers, bytes, content, authenticated }, kept));
+    const arrivedAtMs = arrivedAt(receipt.eventId);
+    const read = { headers, bytes, content, authenticated, ...(arrivedAtMs !== undefined && { arrivedAtMs }) };
+    return arrived(connection, readContent(connection, read, kept));
   } catch (error) {
     if (!hasCode(error, "NO_EVENT_ID")) throw error;
     return { draft: null, reading: decided("quarantined", "its id cannot be read by the preset of today") };

@@ -57,8 +57,8 @@ export async function applyDue(context: ReapplyContext): Promise<boolean> {
     });
     tell(runtime, decided, "retry");
   } catch (error) {
-    if (due.length === 0 || !hasCode(error, ...oneEventsTroubles)) throw error;
-    for (const { receipt } of due) await applyAlone(context, receipt);
+    if (due.length === 0 || !hasCode(error, ...oneEventsTroubles, "STORE_BUSY")) throw error;
+    await applyEachAlone(context, due);
   }
   return due.length > 0;
 }
@@ -74,6 +74,22 @@ async function findOf({ runtime, connections }: ReapplyContext, receiptId: numbe
   if (!connections.isOpen) return;
   const detail = await runtime.store.reader.receipt(receiptId);
   if (detail !== undefined) await connections.prepare([detail.receipt.connection]);
+}
+
+/** One that waits in vain for what somebody else holds keeps nobody else from being applied. */
+async function applyEachAlone(context: ReapplyContext, due: readonly OpenReceipt[]): Promise<void> {
+  let busy: { readonly error: unknown } | undefined;
+  let applied = 0;
+  for (const { receipt } of due) {
+    try {
+      await applyAlone(context, receipt);
+      applied += 1;
+    } catch (error) {
+      if (!hasCode(error, "STORE_BUSY")) throw error;
+      busy = { error };
+    }
+  }
+  if (busy && applied === 0) throw busy.error;
 }
 
 async function applyAlone(context: ReapplyContext, { id, version }: Receipt): Promise<void> {

@@ -69,7 +69,7 @@ async function runOnce(storeTx: StoreTx, run: HandlerRun, surroundings: Surround
     return { kind: "decided", decision: { outcome: "resolved", reason: "its source has other content" } };
   }
   // Outside of the handler's work, which is undone: the source decides, and the event is looked at once more.
-  await storeTx.wantRefreshes(ties);
+  await storeTx.attempt(() => storeTx.wantRefreshes(ties));
   surroundings.signals.arrived = true;
   return { kind: "decided", decision: { ...ran.decision, waitsFor: refreshed(tie) } };
 }

@@ -111,6 +111,12 @@ function arrivalId(orFirst: FieldSource | undefined, delivery: ReadDelivery): Fi
   return { text: `arrival:${delivery.arrivedAtMs ?? 0}:${contentDigest(delivery).slice(0, 16)}` };
 }
 
+/** When an event arrived whose id says so: it is read again under the same id. */
+export function arrivedAt(eventId: string): number | undefined {
+  const [, atMs] = /^arrival:(\d+):/.exec(eventId) ?? [];
+  return atMs === undefined ? undefined : Number(atMs);
+}
+
 function contentDigest({ body: { digest } }: ReadDelivery): string {
   return digest.slice(digest.lastIndexOf(":") + 1);
 }

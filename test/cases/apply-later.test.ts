@@ -1,5 +1,6 @@
 /** Connections that keep an event, answer, and leave its handler to a worker. */
 import { connect, type ConnectOptions, effect, type } from "counterfoil";
+import { defineProvider } from "counterfoil/providers";
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { caseSecret, type CaseServer, sender, signedEvent, startCase } from "../support/case-server.ts";
@@ -58,6 +59,42 @@ test("an event is kept and answered 202 without its handler, and a worker applie
   expect(await server.post(signedEvent("e1"))).toMatchObject({ status: 200, outcome: "duplicate", first: "applied" });
   await drain(server);
   expect(await server.seen()).toEqual(["e1"]);
+});
+
+test("an event that is told apart by its arrival keeps its id when it is read again", async () => {
+  const notices = defineProvider({
+    ...sender.rules,
+    name: "notices",
+    identity: { ...sender.rules.identity, id: { from: "arrival" } },
+  });
+  const noticed = notices.on("changed", async ({ event, tx }) => {
+    await tx.sql`INSERT INTO seen VALUES (${event.id})`;
+  });
+  const clock = new VirtualClock({ wallMs: Date.now() });
+  const server = await startCase({
+    connections: [
+      connect("sender", {
+        provider: notices,
+        secrets: [caseSecret],
+        tenant: "acme",
+        handlers: [noticed],
+        apply: "later",
+        suspectWindow: "0s",
+      }),
+    ],
+    tables: ["CREATE TABLE seen (id TEXT)"],
+    limits: { queueMs: 60_000 },
+    clock,
+  });
+  for (let n = 0; n < 2; n += 1) {
+    expect(await server.post(signedEvent("e1"))).toMatchObject({ status: 202 });
+    clock.advance(1_000);
+  }
+  await drain(server);
+  const seen = (await server.rows("SELECT id FROM seen ORDER BY id")).map((row) => (row as { id: string }).id);
+  const receipts = await server.app.operator({ who: "test" }).receipts();
+  expect(seen).toHaveLength(2);
+  expect(seen).toEqual(receipts.map(({ eventId }) => eventId).toSorted());
 });
 
 test("a worker that runs is told at once of what was queued", async () => {

@@ -126,6 +126,8 @@ function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>>
     "renew-key": (side, operator) => operator.renewKey({ ...named(side, "renew-key"), confirm: true }),
     amend: (side, operator) => operator.amend({ ...named(side, "renew-key"), json: { order: "order-9" } }),
     lookup: (side, operator) => operator.lookup(named(side, "lookup")),
+    "what nobody fetches is not refreshed": ({ connection, account }, operator) =>
+      operator.refresh({ connection, account, kind: "stock", id: "item-1" }),
     "a key is taken back": (side) => within(side, ({ withdraw }) => withdraw(["own", "v1"])),
   };
 }
@@ -212,7 +214,7 @@ test(
     const market = await openMarket();
     const operator = market.app.operator({ who: "ada" });
     for (const side of sides) {
-      for (const step of Object.values(steps(market)).slice(0, 6)) await step(side, operator);
+      for (const step of Object.values(steps(market)).slice(0, 7)) await step(side, operator);
     }
     const [left, right] = sides as readonly [Side, Side, ...Side[]];
     const run = async (...args: readonly string[]) => {

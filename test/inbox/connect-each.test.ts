@@ -183,4 +183,6 @@ test("how many are kept, and asked for at once, is bounded", async () => {
   expect(await server.post(signedEvent("evt-2"), "shops/globex")).toEqual({ status: 503, error: "OVERLOADED" });
   resolve(null);
   expect(await late).toMatchObject({ status: 404 });
+  // Who was refused is asked for like anybody as soon as there is room.
+  expect(await server.post(signedEvent("evt-2"), "shops/globex")).toMatchObject({ status: 200 });
 });

@@ -168,19 +168,32 @@ const owing =
   async ({ owe }) =>
     owe(ship, { key: ["fulfil", "v1"], input: { order } });
 
+/** An event by itself that has owed, as what it takes back stands behind what it owes, and keeps its commit waiting. */
+async function pendingOwe(app: App, handlers: Map<string, Handle>, order: string) {
+  const stop = new Stop();
+  handlers.set("evt-1", async (context) => {
+    await owing(order)(context);
+    await context.withdraw(["another"]);
+    await stop.here();
+  });
+  const group = Promise.allSettled([receive(app, "evt-1")]);
+  await stop.reached;
+  return { stop, group };
+}
+
 test.each([
   ["the same input meets what the first owed", "order-1", "applied"],
   ["other input is a conflict that undoes it", "order-2", "conflict"],
 ])("of two events that owe one key at once the second waits: %s", async (_, order, outcome) => {
   const { url, first, second, handlers } = await two();
-  const { stop, group } = await pending(first, handlers, owing("order-1"));
+  const { stop, group } = await pendingOwe(first, handlers, "order-1");
   handlers.set("evt-3", owing(order));
   const other = receive(second, "evt-3");
   await untilBlocked(url);
   stop.goOn();
   await group;
   expect(await other).toMatchObject({ outcome });
-  const [obligation, ...more] = await owed(first);
+  const [obligation, ...more] = (await owed(first)).filter(({ operationKey }) => operationKey !== "another");
   expect(more).toEqual([]);
   expect((await first.operator({ who: "test" }).obligation("acme", obligation!.operationKey)).input).toBe(
     '{"order":"order-1"}',
@@ -189,7 +202,7 @@ test.each([
 
 test("who waits for a key that is owed in vain owes it itself", async () => {
   const { url, first, second, handlers } = await two();
-  const { stop, group } = await pending(first, handlers, owing("order-1"));
+  const { stop, group } = await pendingOwe(first, handlers, "order-1");
   handlers.set("evt-3", owing("order-2"));
   const other = receive(second, "evt-3");
   await untilBlocked(url);
@@ -197,7 +210,7 @@ test("who waits for a key that is owed in vain owes it itself", async () => {
   expect(await other).toMatchObject({ outcome: "applied" });
   expect(await owed(second)).toMatchObject([{ operationKey: "fulfil/v1" }]);
   stop.goOn();
-  expect(await group).toMatchObject([{ status: "rejected" }, { status: "rejected" }]);
+  expect(await group).toMatchObject([{ status: "rejected" }]);
 });
 
 const counting =

@@ -22,7 +22,7 @@ import { prunableKinds, type Store } from "../store.ts";
 import { migratedDatabase, storeAt } from "./bundle.conformance.ts";
 
 /** Small whatever was done: what a worker or an operator writes seldom. */
-const small = new Set(["destinations", "workers", "refusals", "touches", "migrations"]);
+const small = new Set(["destinations", "workers", "refusals", "touches", "migrations", "notices"]);
 
 /** Rows that a statement may go through to give, or change, a handful. */
 const fewRows = 100;

@@ -150,7 +150,7 @@ const settle = sql(
      ORDER BY r.id FOR UPDATE OF r),
    settled AS (
      UPDATE counterfoil.receipts AS r SET outcome = g.outcome, reason = g.reason, tries = g.tries, due_at = g.due_at,
-       deadline_at = g.deadline_at, rank = g.rank, waits_kind = g.waits_kind, waits_id = g.waits_id, decided_at = $1,
+       deadline_at = g.deadline_at, rank = coalesce(g.rank, r.rank), waits_kind = g.waits_kind, waits_id = g.waits_id, decided_at = $1,
        tenant = coalesce(g.tenant, r.tenant), type = coalesce(g.type, r.type),
        order_key = coalesce(g.order_key, r.order_key), version = r.version + 1
      FROM given AS g JOIN held USING (id) WHERE r.id = g.id),

@@ -83,7 +83,7 @@ function claimContent(
 // By primary key, under the version that the decision was made on.
 const settleReceipt = sql(
   "receipt.settle",
-  `UPDATE counterfoil_receipts SET outcome = ?, reason = ?, tries = ?, due_at = ?, deadline_at = ?, rank = ?,
+  `UPDATE counterfoil_receipts SET outcome = ?, reason = ?, tries = ?, due_at = ?, deadline_at = ?, rank = coalesce(?, rank),
      waits_kind = ?, waits_id = ?, decided_at = ?, tenant = coalesce(?, tenant), type = coalesce(?, type),
      order_key = coalesce(?, order_key), version = version + 1
    WHERE id = ? AND version = ?`,
