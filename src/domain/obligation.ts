@@ -114,6 +114,11 @@ export interface Obligation extends Progress {
   readonly updatedAt: Instant;
 }
 
+/** When what may be sent is due: now, or at the time that it was wished for. */
+export function owedDue({ notBefore }: Pick<Obligation, "notBefore">, now: Instant): Instant {
+  return Math.max(now, notBefore ?? now);
+}
+
 export type AttemptKind = "send" | "lookup" | "settle" | "abandon";
 
 /** Whether an attempt runs a hook, and calls nobody. */

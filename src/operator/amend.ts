@@ -1,7 +1,7 @@
 import type { EffectDefinition } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import type { Limits } from "../domain/limits.ts";
-import type { FrozenRequest, Progress } from "../domain/obligation.ts";
+import { type FrozenRequest, owedDue, type Progress } from "../domain/obligation.ts";
 import { requestDigest, sendMethod } from "../work/owe.ts";
 import {
   type ObligationFacts,
@@ -56,7 +56,7 @@ function decide(facts: ObligationFacts, body: Uint8Array | undefined, url: strin
     generation: obligation.generation + 1,
     keySince: null,
     // What waits for its turn goes on waiting.
-    dueAt: waitsBehind === null ? now : obligation.dueAt,
+    dueAt: waitsBehind === null ? owedDue(obligation, now) : obligation.dueAt,
     reason: null,
   };
   const says = `Its request is replaced: it goes out under a new key (generation ${to.generation})`;

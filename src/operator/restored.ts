@@ -40,13 +40,13 @@ const pageRows = 200;
 /** Marks all that may have been sent since, or counts it; rejects with NOT_ALLOWED while a worker is seen at work. */
 export async function restored(acting: Acting, { since, dryRun = false, why }: RestoredAction): Promise<Restored> {
   const { runtime } = acting;
-  await refuseEarly(runtime, { since, dryRun });
+  const now = await refuseEarly(runtime, { since, dryRun });
   let obligations = 0;
   for (const state of doubtful) {
     let before: number | undefined;
     for (;;) {
       const page = await runtime.store.reader.obligations({ state }, { limit: pageRows, before });
-      const found = page.filter((one) => one.createdAt <= since && !isMarked(one));
+      const found = page.filter((one) => one.createdAt <= since && !isMarked(one) && !isEarly(one, now));
       obligations += dryRun ? found.length : await mark(acting, found, { since, why });
       before = page.at(-1)?.id;
       if (page.length < pageRows) break;
@@ -55,23 +55,28 @@ export async function restored(acting: Acting, { since, dryRun = false, why }: R
   return { obligations };
 }
 
-/** A worker that runs would send, meanwhile, what is about to be marked. */
+/** A worker that runs would send, meanwhile, what is about to be marked. Gives the time it is now. */
 async function refuseEarly(
   { store, limits }: Runtime,
   { since, dryRun }: { readonly since: Instant; readonly dryRun: boolean },
-): Promise<void> {
+): Promise<Instant> {
   const { now, workers } = await store.reader.counts();
   if (!(since <= now)) {
     throw new RangeError("Cannot mark what was restored: since lies in the future; give the time of the backup");
   }
   const running = workers.find(({ seenAt }) => seenAt > since && seenAt > now - 2 * limits.leaseMs);
-  if (running === undefined || dryRun) return;
+  if (running === undefined || dryRun) return now;
   const why = `worker ${running.name} is at work on it; stop all workers, wait for ${(2 * limits.leaseMs) / 1_000} s, and start them when this is done`;
   throw notAllowed("mark as restored", "the store", why);
 }
 
 function isMarked({ state, keySince }: Obligation): boolean {
   return keySince?.wallMs === deadSince.wallMs && (state === "uncertain" || state === "stuck");
+}
+
+/** What must not be sent yet was not sent in the time that is lost either. */
+function isEarly({ state, reached, keySince, notBefore }: Obligation, now: Instant): boolean {
+  return state === "owed" && reached === "no" && keySince === null && notBefore !== null && notBefore > now;
 }
 
 async function mark(

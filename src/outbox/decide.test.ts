@@ -196,6 +196,12 @@ describe("a lookup", () => {
     });
   });
 
+  test("that found nothing owes not before its time", () => {
+    const notBefore = later.wallMs + day;
+    const absent = { kind: "absent" } as const;
+    expect(decide(looking({ was: { notBefore } }), absent).to).toMatchObject({ state: "owed", dueAt: notBefore });
+  });
+
   test("that found nothing owes under a new key once the old one is dead, and without a contract", () => {
     const old = after(start, 2 * day);
     expect(decide(looking({ claimedAt: old, stamp: old }), { kind: "absent" }).to).toMatchObject({

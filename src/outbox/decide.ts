@@ -28,6 +28,7 @@ import {
   isAbandoned,
   type Obligation,
   type ObligationState,
+  owedDue,
   type Progress,
   type Reached,
   runsHook,
@@ -216,7 +217,7 @@ function afterAbsent(situation: Situation): Step {
   const next = keyLeftMs(situation, looked) > 2 * limits.pollMs ? looked : nextGeneration(looked);
   const reason = "the lookup found nothing";
   if (next.tries >= policy.attemptsMax) return triesSpent(next, reason);
-  return step(next, { state: "owed", dueAt: stamp.wallMs, reason });
+  return step(next, { state: "owed", dueAt: owedDue(obligation, stamp.wallMs), reason });
 }
 
 function lookAgain(situation: Situation, reason: string, retryAfterMs?: number): Step {

@@ -1,6 +1,6 @@
 /** What an operator may do about a wrong request. */
 import { expect, test } from "vitest";
-import { answered, coded, open, openUncertain, target } from "./counter.ts";
+import { answered, coded, hour, open, openUncertain, target } from "./counter.ts";
 
 const right = { order: "order-1", street: "Right St 1" };
 
@@ -45,4 +45,19 @@ test("a double click amends once", async () => {
   const { fence } = (await desk.see("order-1")).obligation;
   await operator.amend({ ...target, fence, json: right });
   await expect(operator.amend({ ...target, fence, json: right })).rejects.toEqual(coded("CHANGED"));
+});
+
+test("one that must not be sent yet, or not before another, is amended and waits on", async () => {
+  const { office, desk, operator } = await open();
+  const orderKey = ["customer", "1"] as const;
+  await desk.owe("order-2", undefined, { notBefore: new Date(office.clock.wallMs() + 48 * hour), orderKey });
+  await desk.owe("order-3", undefined, { orderKey });
+  for (const order of ["order-2", "order-3"]) {
+    await operator.amend({ tenant: target.tenant, operationKey: `${order}/fulfil/v1`, json: { order } });
+  }
+  await desk.work();
+  expect([await desk.state("order-2"), await desk.state("order-3")]).toEqual(["owed", "owed"]);
+  office.clock.advance(48 * hour);
+  await desk.work();
+  expect([await desk.state("order-2"), await desk.state("order-3")]).toEqual(["done", "done"]);
 });

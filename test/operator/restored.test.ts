@@ -122,6 +122,19 @@ test("a call that was under way in the backup, and what was stuck, are in doubt;
   expect(office.provider.counts().effects).toBe(effects);
 });
 
+test("what must not be sent yet is left alone, and goes at its time", async () => {
+  const { office, since, desk, operator } = await restore(lookedUp, (original, { clock }) =>
+    original.owe("order-1", undefined, { notBefore: new Date(clock.wallMs() + 48 * hour) }),
+  );
+  expect(await operator.restored({ since, dryRun: true })).toEqual({ obligations: 0 });
+  expect(await operator.restored({ since })).toEqual({ obligations: 0 });
+  await desk.work();
+  expect([await desk.state("order-1"), office.provider.counts().effects]).toEqual(["owed", 0]);
+  office.clock.advance(48 * hour);
+  await desk.work();
+  expect(office.provider.counts().effects).toBe(1);
+});
+
 test("saying it twice marks once, and whoever was decided in between stays so", async () => {
   const { office, since, desk, operator } = await restore(keyless, async (original) => {
     await original.owe("order-1");

@@ -3,7 +3,7 @@
  * test wants. Time is a virtual clock, so that leases, keys and backoff pass when a test says so.
  */
 import type { Clock } from "../../src/domain/clock.ts";
-import { effect, type Effect, type EffectDefinition, type EffectOptions } from "../../src/domain/effect.ts";
+import { effect, type Effect, type EffectDefinition, type EffectOptions, type Owed } from "../../src/domain/effect.ts";
 import { type Limits, withLimits } from "../../src/domain/limits.ts";
 import type { Obligation } from "../../src/domain/obligation.ts";
 import { type } from "../../src/domain/schema.ts";
@@ -28,13 +28,15 @@ type Shipments = { readonly shipments: readonly Shipment[] };
 
 export type ShipOptions = Partial<EffectOptions<Order, Shipment, Shipments>>;
 
+type Wish = Pick<Owed<Order>, "orderKey" | "notBefore">;
+
 /** One process's worth of engine on the database. */
 export interface Desk {
   readonly runtime: Runtime;
   readonly worker: Worker;
   readonly events: TelemetryEvent[];
   /** Owes an order's shipment in a transaction of the application's. */
-  owe(order: string, effectOf?: Effect<Order>): Promise<void>;
+  owe(order: string, effectOf?: Effect<Order>, wish?: Wish): Promise<void>;
   /** Does all that is due now and comes back. */
   work(): Promise<void>;
   see(order: string): Promise<ObligationDetail>;
@@ -138,7 +140,7 @@ export class Office implements AsyncDisposable {
       runtime,
       worker,
       events,
-      owe: (order, effectOf = effects[0] ?? this.ship) => owe(runtime, effectOf, order),
+      owe: (order, effectOf = effects[0] ?? this.ship, wish = {}) => owe(runtime, effectOf, { order, ...wish }),
       work: () => worker.drain({ graceMs: 60_000 }),
       see,
       state: async (order) => (await see(order)).obligation.state,
@@ -157,11 +159,15 @@ export async function openOffice({ provider, limits = {} }: OfficeOptions = {}):
   return new Office({ provider: await startFakeProvider(provider), database: await temporaryDatabase() }, limits);
 }
 
-async function owe(runtime: Runtime, owed: Effect<Order>, order: string): Promise<void> {
+async function owe(
+  runtime: Runtime,
+  owed: Effect<Order>,
+  { order, ...wish }: Wish & { readonly order: string },
+): Promise<void> {
   const scope = { tenant, connection: "", account: "", receiptId: null };
   await transact(runtime, (tx, signals) =>
     runUnit(tx, { scope, runtime, signals }, (work) =>
-      work.owe(owed, { key: [order, "fulfil", "v1"], input: { order } }),
+      work.owe(owed, { key: [order, "fulfil", "v1"], input: { order }, ...wish }),
     ),
   );
 }
