@@ -13,7 +13,7 @@ export async function refresh(acting: Acting, { why, ...given }: RefreshAction):
   const { runtime, connections, who } = acting;
   const { connection: connectionId, account, kind, id } = given;
   const thing = `${kind} "${id}"`;
-  const connection = connections.get(connectionId);
+  const connection = await connections.find(connectionId);
   if (connection === undefined) throw notFound(`connection "${connectionId}"`, "no connection has this id");
   if (!runtime.resources.has(kind)) {
     throw notAllowed("refresh", thing, "no resource of this kind is registered with a fetch");

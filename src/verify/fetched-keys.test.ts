@@ -41,6 +41,25 @@ describe("FetchedKeys", () => {
     expect([keys.get("a", 59_999), keys.get("a", 60_000)]).toEqual(["missing", undefined]);
   });
 
+  test("goes on with a key that cannot be fetched again just now, a day at most, and not with one that is gone", async () => {
+    let answer: () => string | null = () => "key";
+    const { keys } = counting(() => answer());
+    const hourMs = 3_600_000;
+    await keys.fetch("a", 0);
+    answer = () => {
+      throw new Error("refused");
+    };
+    await keys.fetch("a", hourMs);
+    expect([keys.get("a", hourMs), keys.get("a", hourMs + 60_000)]).toEqual(["key", undefined]);
+    await keys.fetch("a", 24 * hourMs);
+    expect(keys.get("a", 24 * hourMs)).toBe("missing");
+    answer = () => "key";
+    await keys.fetch("b", 0);
+    answer = () => null;
+    await keys.fetch("b", hourMs);
+    expect(keys.get("b", hourMs)).toBe("missing");
+  });
+
   test("fetches four keys at a time, and remembers no more than it has room for", async () => {
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => {

@@ -11,6 +11,8 @@
 export type FetchKey = (name: string, options: { readonly signal: AbortSignal }) => Promise<string | null>;
 
 const known = { max: 64, forMs: 3_600_000 };
+/** A key that cannot be fetched again just now goes on for so long after it was last had. */
+const lapsedMs = 24 * 3_600_000;
 const missing = { max: 256, forMs: 60_000 };
 const atOnceMax = 4;
 const fetchMs = 2_000;
@@ -19,6 +21,7 @@ const nameCharsMax = 512;
 
 interface Found<Key> {
   readonly key: Key | undefined;
+  readonly fetchedMs: number;
   readonly untilMs: number;
 }
 
@@ -59,14 +62,18 @@ export class FetchedKeys<Key> {
       const text = await within(this.#fetch, name);
       key = text === null || text.length > keyCharsMax ? undefined : this.#read(text, name);
     } catch {
-      key = undefined;
+      const last = this.#known.get(name);
+      if (last !== undefined && nowMs - last.fetchedMs < lapsedMs) {
+        this.#known.set(name, { ...last, untilMs: nowMs + missing.forMs });
+        return;
+      }
     }
     this.#known.delete(name);
     this.#missing.delete(name);
     const [map, { max, forMs }] = key === undefined ? [this.#missing, missing] : [this.#known, known];
     const [oldest] = map.keys();
     if (map.size >= max && oldest !== undefined) map.delete(oldest);
-    map.set(name, { key, untilMs: nowMs + forMs });
+    map.set(name, { key, fetchedMs: nowMs, untilMs: nowMs + forMs });
   }
 }
 
