@@ -73,7 +73,7 @@ async function live(template: TemporaryDatabase, killAt: number): Promise<readon
   await server.open();
   const after = await viewOf(server);
   if (before) expect(after, `after ${killAt}`).toEqual(before);
-  else expect(after).toMatchObject({ deliveries: 349 });
+  else expect(after).toMatchObject({ deliveries: 350 });
   await expect(file.open()).rejects.toMatchObject({ code: "STORE_MOVED" });
   return points;
 }
