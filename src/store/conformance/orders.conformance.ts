@@ -54,6 +54,13 @@ export function exerciseOrders(make: MakeBundle): void {
       }
     });
 
+    test("an event that is decided without its rank keeps the one that it has", async () => {
+      const id = await join({ eventId: "1" }, { rank: "a" });
+      await join({ eventId: "2" }, { rank: "b" });
+      await decide(id, { outcome: "held", rank: null });
+      expect(await first()).toBe(id);
+    });
+
     test("the first of a line is so by rank, then as it came; those without a rank come last", async () => {
       const ids = [
         await join({ eventId: "1" }),
