@@ -5,6 +5,7 @@
 import { type App, connect, defineApp, type HandlerContext, type Limits, type TelemetryEvent } from "counterfoil";
 import { expect, onTestFinished, test } from "vitest";
 import { Inbox } from "../../src/inbox/inbox.ts";
+import { applyDue } from "../../src/inbox/reapply.ts";
 import { headersFromFetch } from "../../src/verify/delivery-headers.ts";
 import { caseSecret, sender, signedEvent } from "../support/case-delivery.ts";
 import { storeAt } from "../support/engine.ts";
@@ -187,4 +188,30 @@ test("a name that another transaction has locked keeps the event waiting that wa
   stop.goOn();
   await arriving;
   expect(await b).toBe("parked");
+});
+
+test("one due event whose row stays locked keeps no other from being applied", async () => {
+  const { first, second, handlers, notes } = await receivers({ lockMs: 500 });
+  let isThere = false;
+  const once =
+    (then?: Handle): Handle =>
+    async (context) =>
+      isThere ? then?.(context) : context.waitFor("thing", "x");
+  handlers.set("evt-1", once(touch));
+  handlers.set("evt-2", once());
+  expect(await Promise.all(first.deliver("evt-1", "evt-2"))).toEqual(["parked", "parked"]);
+  isThere = true;
+  await work(first.app)(({ arrived }) => arrived("thing", "x"));
+  const stop = new Stop();
+  const holding = work(second.app)(async ({ tx }) => {
+    await tx.sql`UPDATE orders SET n = n + 1 WHERE id = 'order-1'`;
+    await stop.here();
+  });
+  await stop.reached;
+  await applyDue(first.app);
+  expect(await notes()).toEqual(["evt-2"]);
+  stop.goOn();
+  await holding;
+  await applyDue(first.app);
+  expect(await notes()).toHaveLength(2);
 });
