@@ -154,6 +154,8 @@ export class Worker {
     // A store that does not answer must not keep the process: what it did not take is left to the leases.
     const patienceMs = 2 * this.#runtime.limits.lockMs;
     await this.#within(patienceMs, Promise.all([...this.#feeders, ...this.#chores].map((each) => each.stop())));
+    // A turn under way may hold claims that nobody has started; once it ends they are waited for like the rest.
+    await this.#within(patienceMs, this.#dispatch.quiet());
     await this.#within(graceMs, this.#dispatcher.idle());
     this.#dispatcher.abort();
     await this.#within(patienceMs, this.#dispatcher.idle());

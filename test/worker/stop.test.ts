@@ -27,6 +27,26 @@ test("what was claimed and not started goes back unharmed", async () => {
   expect(await desk.state("order-1")).toBe("done");
 });
 
+test("a claim still being written when all else has stopped goes back unharmed", async () => {
+  await using office = await openOffice();
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  let transactions = 0;
+  // The loops start with the one that claims: its transaction alone is held back.
+  const beforeTransaction = (): Promise<void> => (transactions++ === 0 ? held : Promise.resolve());
+  const desk = await office.desk({ beforeTransaction });
+  await (await office.desk()).owe("order-1");
+  desk.worker.start();
+  await eventually(() => expect(transactions).toBeGreaterThan(0));
+  const stopping = desk.worker.stop();
+  for (let read = 0; read < 10; read += 1) await desk.see("order-1");
+  letGo();
+  await stopping;
+  const { obligation, attempts, lease } = await desk.see("order-1");
+  expect(obligation).toMatchObject({ state: "owed", reached: "no" });
+  expect(attempts).toMatchObject([{ verdict: "released" }]);
+  expect(lease).toBeNull();
+});
+
 /** Calls over real HTTP to a name that is never resolved; `asked` resolves when one has begun. */
 function unresolving(office: Office): { readonly call: Call; readonly asked: Promise<void> } {
   const { promise: asked, resolve: begun } = Promise.withResolvers<void>();
