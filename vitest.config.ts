@@ -22,6 +22,8 @@ export default defineConfig({
     // Databases and child processes share the machine with the tests: two at once, and time enough for a slow disk.
     maxWorkers: 2,
     teardownTimeout: 60_000,
+    // None unless asked for. The reporter names each test that needed one.
+    retry: Number(process.env.VITEST_RETRY ?? 0),
     reporters: ["default", new TallyReporter()],
     projects: [
       project("sqlite", { include: ["{src,test,scripts,examples,bench}/**/*.test.ts"], exclude: servers }),
