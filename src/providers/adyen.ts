@@ -113,6 +113,7 @@ export const adyenPlatform: Provider<"adyen-platform"> = defineProvider({
   answers: { open: 200 },
   answerText: "[accepted]",
   samples: { "balancePlatform.transfer.updated": { data: { balancePlatform: "SamplePlatform", id: "TRANSFER1" } } },
+  proof: "the provider's SDK",
   unconfirmed: {
     identity: "where the id stands differs between webhooks; set identity for yours",
     ackMs: "10 s is general knowledge",

@@ -26,5 +26,5 @@ export const clerk: Provider<"clerk"> = defineProvider({
     "user.created": { object: "event", timestamp: 1_767_225_600_000, instance_id: "ins_1", data: { id: "user_1" } },
   },
   unconfirmed: { redeliveryMs: "a replay by hand has no stated end, 90 days are taken" },
-  proof: "a vector that its SDK accepts",
+  proof: "the provider's SDK",
 });

@@ -54,5 +54,5 @@ export const hubspot: Provider<"hubspot"> = defineProvider({
   unconfirmed: {
     schemes: "the tolerance of 5 minutes, and that some characters of the URL are decoded before it is signed",
   },
-  proof: "a vector that its SDK accepts",
+  proof: "the provider's SDK",
 });

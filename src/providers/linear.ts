@@ -49,5 +49,5 @@ export const linear: Provider<"linear"> = defineProvider({
     retries: "tries after 1 minute, 1 hour and 6 hours are general knowledge",
     redeliveryMs: "no document says how long tries go on",
   },
-  proof: "a vector that its SDK accepts",
+  proof: "the provider's SDK",
 });

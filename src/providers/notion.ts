@@ -39,5 +39,5 @@ export const notion: Provider<"notion"> = defineProvider({
     redeliveryMs: "8 tries over 24 hours are general knowledge",
     handshake: "sources differ on whether it is signed; it proves nothing either way",
   },
-  proof: "a vector that its SDK accepts",
+  proof: "the provider's SDK",
 });

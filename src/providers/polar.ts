@@ -21,5 +21,5 @@ export const polar: Provider<"polar"> = defineProvider({
   redeliveryMs: 30 * day,
   samples: { "order.paid": { timestamp: "2026-01-01T00:00:00Z", data: { id: "order_1" } } },
   unconfirmed: { redeliveryMs: "a redelivery by hand has no stated end, 30 days are taken" },
-  proof: "a vector that its SDK accepts",
+  proof: "the provider's SDK",
 });

@@ -111,7 +111,7 @@ export interface ProviderSpec<Name extends string = string> {
   /** Fields that no document of the provider's confirms, each with what is known. */
   readonly unconfirmed?: Readonly<Partial<Record<keyof ProviderSpec, string>>>;
   /** What shows that the scheme is the provider's: without it a preset counts as unconfirmed. */
-  readonly proof?: "published vectors" | "the provider's SDK" | "a vector that its SDK accepts";
+  readonly proof?: "published vectors" | "the provider's SDK";
   /** The provider's name as it writes it. */
   readonly title?: string;
   /** Where the provider describes all this. */

@@ -20,4 +20,5 @@ export const resend: Provider<"resend"> = defineProvider({
   redeliveryMs: 90 * day,
   samples: { "email.delivered": { created_at: "2026-01-01T00:00:00.000Z", data: { email_id: "email_1" } } },
   unconfirmed: { redeliveryMs: "that tries follow Svix's schedule is general knowledge; 90 days are taken" },
+  proof: "the provider's SDK",
 });

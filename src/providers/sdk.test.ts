@@ -8,6 +8,7 @@ import { verifyKey } from "discord-interactions";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
 import { keyringOf, presetKey, publicUrl } from "../../test/kit/preset-keys.ts";
+import { type OracleDelivery, sdkOracles } from "../../test/kit/sdk-oracles.ts";
 import { headersFromRaw } from "../verify/delivery-headers.ts";
 import { verify } from "../verify/verify.ts";
 import { catalogue } from "./catalogue.ts";
@@ -23,19 +24,20 @@ function preset(name: string): ProviderData {
 /** Theirs read the machine's clock, so samples are of now. */
 const nowMs = Math.floor(Date.now() / 1_000) * 1_000;
 
-function sampleOf(provider: ProviderData): SignedDelivery {
+function sampleOf(
+  provider: ProviderData,
+  { number = 1, timestampMs = nowMs }: { readonly number?: 1 | 2; readonly timestampMs?: number } = {},
+): SignedDelivery {
   const { rules } = provider;
-  const { signing: secret } = presetKey(provider, 1);
+  const { signing: secret } = presetKey(provider, number);
   const type = Object.keys(rules.samples)[0] ?? "";
-  return sampleDelivery(rules, { secret, type, id: "msg_1", timestampMs: nowMs, publicUrl });
+  return sampleDelivery(rules, { secret, type, id: "msg_1", timestampMs, publicUrl });
 }
 
-function accepts(provider: ProviderData, { headers, body }: SignedDelivery): boolean {
+function accepts(provider: ProviderData, { headers, body, suffix = "" }: SignedDelivery): boolean {
   const raw = headersFromRaw(Object.entries(headers).flat());
-  return (
-    verify(keyringOf(provider, [presetKey(provider, 1)]), { headers: raw, body, arrivedAtMs: nowMs }).kind ===
-    "verified"
-  );
+  const delivery = { headers: raw, body, arrivedAtMs: nowMs, target: `/hooks/preset${suffix}` };
+  return verify(keyringOf(provider, [presetKey(provider, 1)]), delivery).kind === "verified";
 }
 
 function text({ body }: SignedDelivery): string {
@@ -107,4 +109,55 @@ test("SendGrid's library accepts what sendgrid signs, and no changed body", () =
   const timestamp = ours.headers["x-twilio-email-event-webhook-timestamp"] ?? "";
   expect(theirs.verifySignature(key, text(ours), signature, timestamp)).toBe(true);
   expect(theirs.verifySignature(key, `${text(ours)} `, signature, timestamp)).toBe(false);
+});
+
+async function theirsAccepts(
+  accepts: (delivery: OracleDelivery) => unknown,
+  delivery: OracleDelivery,
+): Promise<boolean> {
+  try {
+    return (await accepts(delivery)) !== false;
+  } catch {
+    return false;
+  }
+}
+
+describe.each(Object.entries(sdkOracles).map(([name, { sdk, open }]) => [name, sdk, open] as const))(
+  "%s and %s",
+  (name, _sdk, open) => {
+    const provider = preset(name);
+    const theirs = open(presetKey(provider, 1).configured);
+    test("theirs accepts what ours signs, and no changed body", async () => {
+      const ours = sampleOf(provider, { timestampMs: Date.now() });
+      const delivery = { headers: ours.headers, body: text(ours) };
+      expect(await theirsAccepts(theirs.accepts, delivery)).toBe(true);
+      // Where fields are signed, one of them; else the last byte that is no bracket.
+      const changed = { ...delivery, body: delivery.body.replace(/4200|(?<=\w)(?=\W*$)/, "7") };
+      expect(changed.body).not.toBe(delivery.body);
+      expect(await theirsAccepts(theirs.accepts, changed)).toBe(false);
+      expect(accepts(provider, { ...ours, body: Buffer.from(changed.body) })).toBe(false);
+    });
+
+    test("theirs refuses what ours signs under another secret, as ours does", async () => {
+      const other = sampleOf(provider, { number: 2 });
+      expect(await theirsAccepts(theirs.accepts, { headers: other.headers, body: text(other) })).toBe(false);
+      expect(accepts(provider, other)).toBe(false);
+    });
+
+    // Most libraries only verify.
+    if (theirs.signs === undefined) return;
+    test("ours accepts what theirs signs, and no changed body", async () => {
+      const { body } = sampleOf(provider);
+      const headers = { ...(await theirs.signs?.(body.toString(), nowMs)) };
+      expect(accepts(provider, { headers, body })).toBe(true);
+      const changed = Buffer.from(body.toString().replace(/\w(?=\W*$)/, "_"));
+      expect(accepts(provider, { headers, body: changed })).toBe(false);
+    });
+  },
+);
+
+test("a preset that names its provider's SDK is tried against it", () => {
+  const others = ["stripe", "discord", "discordInteractions"];
+  const claimed = Object.entries(catalogue).filter(([, { rules }]) => rules.proof === "the provider's SDK");
+  expect(claimed.map(([name]) => name).filter((name) => !(name in sdkOracles) && !others.includes(name))).toEqual([]);
 });

@@ -146,13 +146,10 @@ describe.each(families)("published vectors: %s", (family) => {
   });
 });
 
-test.each([
-  ["published vectors", (source: string) => !source.startsWith("made from")],
-  ["a vector that its SDK accepts", (source: string) => source.includes(" accepted by ")],
-])("a preset that names %s has one that it verifies", (proof, isOfIt) => {
-  const vectors = families.flatMap(load).filter(({ valid, source }) => valid && isOfIt(source));
+test("a preset that names published vectors has one that it verifies", () => {
+  const vectors = families.flatMap(load).filter(({ valid, source }) => valid && !source.startsWith("made from"));
   const proven = new Set(vectors.map((vector) => JSON.stringify(schemesFor(vector))));
-  const claimed = Object.values(catalogue).filter(({ rules }) => rules.proof === proof);
+  const claimed = Object.values(catalogue).filter(({ rules }) => rules.proof === "published vectors");
   const unproven = claimed.filter(({ rules }) => !proven.has(JSON.stringify(rules.schemes)));
   expect(unproven.map(({ name }) => name)).toEqual([]);
 });

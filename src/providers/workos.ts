@@ -31,5 +31,5 @@ export const workos: Provider<"workos"> = defineProvider({
     retries: "6 tries over 3 days are general knowledge",
     redeliveryMs: "6 tries over 3 days are general knowledge",
   },
-  proof: "a vector that its SDK accepts",
+  proof: "the provider's SDK",
 });
