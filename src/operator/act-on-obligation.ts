@@ -42,7 +42,7 @@ export interface ObligationFacts {
   /** The effect as this configuration registers it. */
   readonly effect: EffectDefinition | undefined;
   readonly key: KeyStanding;
-  /** The one that it waits behind, being later of its order key. */
+  /** The first of its order key, where that is another one and not decided. */
   readonly waitsBehind: ObligationDetail["waitsBehind"];
   /** A call, a lookup or a hook holds the lease now. */
   readonly running: boolean;
@@ -92,6 +92,7 @@ export async function actOnObligation(acting: Acting, request: ObligationAction,
     const refuse = (why: string): Error => notAllowed(verb.action, thing, why);
     const step = verb.decide({ ...factsOf(acting, { obligation, detail, tx }), evidence, refuse });
     if (step.to === null) return { changed: false, says: step.says };
+    const behind = step.to.state === "owed" ? detail.waitsBehind : null;
     if (!(await move(tx, obligation, step))) throw changed(verb.action, thing);
     if (step.request) await tx.amend(obligation.id, step.request.request, step.request.digest);
     await tx.audit({
@@ -100,10 +101,11 @@ export async function actOnObligation(acting: Acting, request: ObligationAction,
       target: auditTarget("obligation", obligation.id),
       why: request.why ?? null,
       before: audited(obligation, step.request && detail.requestDigest),
-      after: audited(step.to, step.request?.digest),
+      // The store keeps what is owed from overtaking what is before it.
+      after: audited(behind ? { ...step.to, dueAt: null } : step.to, step.request?.digest),
     });
     signals.owed = true;
-    return { changed: true, says: step.says };
+    return { changed: true, says: behind ? waitingFor(behind) : step.says };
   });
   if (acted.changed) tell(acting, verb.action, auditTarget("obligation", detail.obligation.id));
   return acted;
@@ -190,12 +192,16 @@ export function refuseRunning({ obligation, running, refuse }: ObligationFacts):
   }
 }
 
-/** Refuses to send what must not be sent now: it was asked back, or would overtake another. */
+function waitingFor({ operationKey, state }: NonNullable<ObligationFacts["waitsBehind"]>): string {
+  return `It is owed again and waits behind "${operationKey}" of its order key, which is ${state}`;
+}
+
+/** Refuses to send what must not be sent now: it was asked back, or waits for its turn already. */
 export function refuseHeldUp({ obligation, waitsBehind, refuse }: ObligationFacts): void {
   if (obligation.cancelRequested) {
     throw refuse("the application asked for it back; cancel it if it did not take effect, or mark it done if it did");
   }
-  if (waitsBehind === null) return;
+  if (waitsBehind === null || obligation.state !== "owed" || obligation.dueAt !== null) return;
   throw refuse(
     `it waits behind "${waitsBehind.operationKey}" of its order key, which is ${waitsBehind.state}; decide about that one`,
   );

@@ -37,7 +37,7 @@ export function amend({ json, url }: Amendment, limits: Limits): ObligationVerb 
 }
 
 function decide(facts: ObligationFacts, body: Uint8Array | undefined, url: string | undefined): Step {
-  const { obligation, now, waitsBehind, evidence, refuse } = facts;
+  const { obligation, now, evidence, refuse } = facts;
   refuseClosed(facts);
   refuseRunning(facts);
   if (obligation.state === "settling" || evidence) throw refuse("it took effect already");
@@ -55,8 +55,7 @@ function decide(facts: ObligationFacts, body: Uint8Array | undefined, url: strin
     state: "owed",
     generation: obligation.generation + 1,
     keySince: null,
-    // What waits for its turn goes on waiting.
-    dueAt: waitsBehind === null ? owedDue(obligation, now) : obligation.dueAt,
+    dueAt: owedDue(obligation, now),
     reason: null,
   };
   const says = `Its request is replaced: it goes out under a new key (generation ${to.generation})`;

@@ -22,7 +22,7 @@ export interface Outlook {
   readonly lease: { readonly live: boolean } | null;
   /** Whether its destination is paused. */
   readonly paused: boolean;
-  /** The one that it waits behind, being later of its order key. */
+  /** The first of its order key, where that is another one and not decided. */
   readonly waitsBehind: { readonly operationKey: string; readonly state: ObligationState } | null;
 }
 
@@ -34,7 +34,7 @@ export function nextOfObligation(outlook: Outlook): NextStep {
   if (lease !== null) {
     return byItself(lease.live ? underWay(obligation) : "a worker takes note that the one before was lost", null);
   }
-  if (waitsBehind !== null) {
+  if (waitsBehind !== null && state === "owed" && dueAt === null) {
     const text = `it waits behind "${waitsBehind.operationKey}" of its order key, which is ${waitsBehind.state}`;
     return byItself(text, null);
   }

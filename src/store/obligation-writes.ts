@@ -129,7 +129,8 @@ export interface ObligationWrites {
   ): Promise<readonly boolean[]>;
   /**
    * Moves obligations; false where the fence was stale, which changes no obligation. Where one of an order
-   * key has taken effect or is closed, the next of that key gets its due time.
+   * key has taken effect or is closed, the next of that key gets its due time. One that is owed again loses
+   * its due time while an earlier one of its key is not decided, whatever the move says.
    */
   move(moves: readonly Move[]): Promise<readonly boolean[]>;
   /**

@@ -58,7 +58,7 @@ export interface ObligationDetail {
   readonly attempts: readonly Attempt[];
   readonly answer: StoredAnswer | null;
   readonly lease: { readonly worker: string; readonly live: boolean } | null;
-  /** The first of its order key, where that is another one and this one has no due time for that reason. */
+  /** The first of its order key, where that is another one and not decided: this one must not be sent before it. */
   readonly waitsBehind: Pick<Obligation, "operationKey" | "state"> | null;
   readonly audit: readonly RecordedAudit[];
 }

@@ -157,3 +157,47 @@ test("it is refused while a worker is at work on what was put back, and for a ti
   expect(await operator.restored({ since })).toEqual({ obligations: 1 });
   await expect(operator.restored({ since: since + 2 * hour })).rejects.toThrow(RangeError);
 });
+
+const line = { orderKey: ["customer", "1"] } as const;
+
+test("a lookup's absent lets none overtake an earlier one of its order key whose lookup cannot tell", async () => {
+  const { office, since, desk, operator } = await restore(
+    lookedUp,
+    async (original, { provider }) => {
+      for (const order of ["order-1", "order-2"]) await original.owe(order, undefined, line);
+      provider.failWhen(({ method }) => (method === "POST" ? answered(503) : undefined));
+    },
+    { provider: { contract: "ignores" } },
+  );
+  await operator.restored({ since });
+  office.provider.failWhen(({ method, url }) =>
+    method === "GET" && url.includes("order-1") ? answered(503) : undefined,
+  );
+  await desk.work();
+  office.clock.advance(11_000);
+  await desk.work();
+  expect([await desk.state("order-1"), await desk.state("order-2")]).toEqual(["uncertain", "owed"]);
+  expect((await desk.see("order-2")).waitsBehind).toMatchObject({ state: "uncertain" });
+  office.provider.failWhen(() => undefined);
+  office.clock.advance(hour);
+  await desk.work();
+  expect(office.provider.effects.map(({ ref }) => ref)).toEqual(["acme/order-1/fulfil/v1", "acme/order-2/fulfil/v1"]);
+});
+
+test("an operator who sends a later one again is told what it waits behind, and it keeps its place", async () => {
+  const { office, since, desk, operator } = await restore(keyless, async (original) => {
+    for (const order of ["order-1", "order-2"]) await original.owe(order, undefined, line);
+  });
+  await operator.restored({ since });
+  const sent = office.provider.counts().effects;
+  const later = { tenant: "acme", operationKey: "order-2/fulfil/v1" };
+  const says = 'It is owed again and waits behind "order-1/fulfil/v1" of its order key, which is uncertain';
+  expect(await operator.renewKey({ ...later, confirm: true })).toEqual({ changed: true, says });
+  await desk.work();
+  expect(office.provider.counts().effects).toBe(sent);
+  const { audit } = await desk.see("order-2");
+  expect(JSON.parse(audit.at(-1)?.after ?? "")).toMatchObject({ state: "owed", dueAt: null });
+  await operator.renewKey({ ...later, operationKey: "order-1/fulfil/v1", confirm: true });
+  await desk.work();
+  expect(office.provider.effects.slice(sent).map(({ ref }) => ref?.split("/")[1])).toEqual(["order-1", "order-2"]);
+});

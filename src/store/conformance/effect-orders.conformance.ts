@@ -97,6 +97,30 @@ export function exerciseEffectOrders(make: MakeBundle): void {
       expect(await claimedKeys(store)).toEqual(["c"]);
     });
 
+    test("one that is owed again waits for the earlier ones that are not decided, whatever its move says", async () => {
+      const { store } = bundle();
+      for (const operationKey of ["a", "b"]) await owedId(store, { operationKey, orderKey });
+      const [first] = await claimDue(store);
+      const waiting = (await store.reader.obligation("acme", "b"))?.obligation;
+      if (!first || !waiting) throw new Error("Cannot go on: they are not there");
+      const later = { obligation: waiting, fence: 0 };
+      const byOperator = { raiseFence: true };
+      await commit(store, (tx) => tx.move([moveOf(first, { state: "uncertain" })]));
+      await commit(store, (tx) => tx.move([moveOf(later, { state: "uncertain" }, byOperator)]));
+      const again = { ...later, fence: 1 };
+      await commit(store, (tx) => tx.move([moveOf(again, { state: "owed", dueAt: tx.now }, byOperator)]));
+      expect(await claimedKeys(store)).toEqual([]);
+      expect(await store.reader.obligation("acme", "b")).toMatchObject({
+        obligation: { state: "owed", dueAt: null },
+        waitsBehind: { operationKey: "a", state: "uncertain" },
+      });
+      await commit(store, (tx) => tx.move([moveOf(first, { state: "owed", dueAt: tx.now })]));
+      expect(await claimedKeys(store)).toEqual(["a"]);
+      const fence = first.fence + 1;
+      await commit(store, (tx) => tx.move([moveOf({ ...first, fence }, { state: "done" })]));
+      expect(await claimedKeys(store)).toEqual(["b"]);
+    });
+
     test("a wish for a later time is kept when its turn comes", async () => {
       const { store, clock } = bundle();
       const now = await commit(store, async (tx) => tx.now);

@@ -37,6 +37,20 @@ export async function freeNext(handle: Handle, orderKeys: readonly string[]): Pr
   return length;
 }
 
+// Index progress_order: one seek for each.
+const holdBack = sql(
+  "effect-order.hold-back",
+  `UPDATE counterfoil.progress AS p SET due_at = NULL
+   WHERE p.obligation_id = ANY ($1::bigint[]) AND p.state = 'owed' AND p.due_at IS NOT NULL AND EXISTS (
+     SELECT 1 FROM counterfoil.progress AS o
+     WHERE o.order_key = p.order_key AND o.state IN ${holdingStates} AND o.obligation_id < p.obligation_id)`,
+);
+
+/** Takes the due time from what is owed again while an earlier one of its order key is not decided. */
+export async function holdBackLater(handle: Handle, ids: readonly number[]): Promise<void> {
+  if (ids.length > 0) await handle.run(holdBack, [ids]);
+}
+
 // Index progress_order, from one key to the next, one seek each.
 const walk = sql(
   "effect-order.walk",

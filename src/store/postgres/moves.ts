@@ -11,7 +11,7 @@ import type { Progress, StoredAnswer } from "../../domain/obligation.ts";
 import { holdsUp } from "../order-states.ts";
 import type { Move } from "../store.ts";
 import { givenFence } from "./answers.ts";
-import { freeNext, lockEffectOrders } from "./effect-orders.ts";
+import { freeNext, holdBackLater, lockEffectOrders } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { relation } from "./relation.ts";
 import { rounds } from "./rounds.ts";
@@ -157,7 +157,7 @@ async function moveRound(handle: Handle, round: readonly Move[]): Promise<Readon
     handle.run<Row>(statement, [handle.stamp.wallMs, ...moves.values(part.map(toRow))]);
   const rows = await run<HeldRow>(move, round);
   const held = new Map(rows.map(({ id, leased }) => [id, leased]));
-  await makeRoom(handle, round, rows);
+  await keepOrder(handle, round, rows);
   const late = round.filter(({ obligationId: id, attempt }) => !held.has(id) || (attempt && !held.get(id)));
   const done = late.length > 0 ? await run<{ readonly id: number }>(moveLate, late) : [];
   return new Set([...held.keys(), ...done.map(({ id }) => id)]);
@@ -169,13 +169,22 @@ interface HeldRow {
   readonly order_key: string | null;
 }
 
-/** Where one of an order key holds nothing up any more, the next is due. */
-async function makeRoom(handle: Handle, round: readonly Move[], moved: readonly HeldRow[]): Promise<void> {
+/**
+ * Where one of an order key holds nothing up any more, the next is due; where one is owed again, it waits
+ * for what is before it.
+ */
+async function keepOrder(handle: Handle, round: readonly Move[], moved: readonly HeldRow[]): Promise<void> {
   const orderKeys = new Map(moved.map(({ id, order_key: orderKey }) => [id, orderKey]));
-  const free = round.flatMap(({ obligationId, to }) => (holdsUp(to.state) ? [] : (orderKeys.get(obligationId) ?? [])));
-  if (free.length === 0) return;
-  await lockEffectOrders(handle, free);
-  await freeNext(handle, free);
+  const ordered = round.flatMap(({ obligationId: id, to: { state } }) => {
+    const orderKey = orderKeys.get(id) ?? null;
+    return orderKey === null || (holdsUp(state) && state !== "owed") ? [] : [{ id, orderKey, owed: state === "owed" }];
+  });
+  if (ordered.length === 0) return;
+  const keys = (those: typeof ordered): string[] => those.map(({ orderKey }) => orderKey);
+  await lockEffectOrders(handle, keys(ordered));
+  const owed = ordered.filter((one) => one.owed);
+  await holdBackLater(handle, owed.map(({ id }) => id));
+  await freeNext(handle, keys(ordered.filter((one) => !one.owed)));
 }
 
 function assign(value: (name: string) => string): string {

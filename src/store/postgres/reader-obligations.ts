@@ -1,7 +1,7 @@
 /** Reads of obligations, for operators. */
 import type { AttemptKind, Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
-import { holdingStates } from "../order-states.ts";
+import { holdingStates, holdsUp } from "../order-states.ts";
 import { type Condition, pageOf, whereSet } from "../page.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { type AttemptRow, type ObligationRow, type RequestRow, toAttempt, toObligation, toRequest } from "../rows.ts";
@@ -129,9 +129,9 @@ type Behind = ObligationDetail["waitsBehind"];
 
 async function waitsBehind(
   handle: ReadHandle,
-  { id, state, due_at: dueAt, order_key: orderKey }: ObligationRow,
+  { id, state, order_key: orderKey }: ObligationRow,
 ): Promise<Behind> {
-  if (orderKey === null || state !== "owed" || dueAt !== null) return null;
+  if (orderKey === null || !holdsUp(state)) return null;
   const [first = null] = await handle.run<NonNullable<Behind>>(selectFirst, [orderKey, id]);
   return first;
 }

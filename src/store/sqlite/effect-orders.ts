@@ -21,6 +21,19 @@ export function freeNext(handle: Handle, orderKey: string): boolean {
   return Number(handle.statement(free).run(handle.stamp.wallMs, orderKey).changes) === 1;
 }
 
+// Index counterfoil_obligations_order: one seek.
+const holdBack = sql(
+  "effect-order.hold-back",
+  `UPDATE counterfoil_obligations SET due_at = NULL
+   WHERE id = ?1 AND EXISTS (SELECT 1 FROM counterfoil_obligations AS o
+                             WHERE o.order_key = ?2 AND o.state IN ${holdingStates} AND o.id < ?1)`,
+);
+
+/** Takes the due time from what is owed again while an earlier one of its order key is not decided. */
+export function holdBackLater(handle: Handle, id: number, orderKey: string): void {
+  handle.statement(holdBack).run(id, orderKey);
+}
+
 const nextKey = sql(
   "effect-order.next",
   `SELECT order_key FROM counterfoil_obligations

@@ -10,7 +10,7 @@ import { holdsUp } from "../order-states.ts";
 import { toObligation, type ObligationRow } from "../rows.ts";
 import type { ExpiredLease, Move } from "../store.ts";
 import { givenFence, storeAnswer } from "./answers.ts";
-import { freeNext } from "./effect-orders.ts";
+import { freeNext, holdBackLater } from "./effect-orders.ts";
 import type { Handle } from "./handle.ts";
 import { obligationColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -59,6 +59,7 @@ export function moveObligations(handle: Handle, moves: readonly Move[]): boolean
     if (written === undefined) return false;
     const orderKey = written["order_key"] as string | null;
     if (orderKey !== null && !holdsUp(state)) freeNext(handle, orderKey);
+    if (orderKey !== null && state === "owed") holdBackLater(handle, move.obligationId, orderKey);
     if (move.answer) storeAnswer(handle, move.obligationId, { fence: givenFence, answer: move.answer });
     return true;
   });

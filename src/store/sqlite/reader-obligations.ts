@@ -1,7 +1,7 @@
 /** Reads of obligations, for operators. */
 import type { Obligation } from "../../domain/obligation.ts";
 import { auditTarget } from "../audit-target.ts";
-import { holdingStates } from "../order-states.ts";
+import { holdingStates, holdsUp } from "../order-states.ts";
 import { pageOf, whereSet, type Condition } from "../page.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { toAttempt, toObligation, toRequest, type AttemptRow, type ObligationRow, type RequestRow } from "../rows.ts";
@@ -107,8 +107,8 @@ const selectFirst = sql(
    WHERE order_key = ? AND id < ? AND state IN ${holdingStates} ORDER BY id LIMIT 1`,
 );
 
-function waitsBehind(handle: ReadHandle, { id, state, due_at: dueAt, order_key: orderKey }: ObligationRow): Behind {
-  if (orderKey === null || state !== "owed" || dueAt !== null) return null;
+function waitsBehind(handle: ReadHandle, { id, state, order_key: orderKey }: ObligationRow): Behind {
+  if (orderKey === null || !holdsUp(state)) return null;
   return (handle.statement(selectFirst).get(orderKey, id) ?? null) as Behind;
 }
 
