@@ -3,14 +3,16 @@
  * said under the guard.
  *
  * What is written is ordered by the ticket that was taken when the fetch began, unless the source gives a
- * revision: a fetch that was slower than a later one finds its ticket refused and writes nothing. Each kind
- * has a loop of its own, so that a source which does not answer delays no other.
+ * revision: a fetch that was slower than a later one finds its ticket refused and writes nothing. A source
+ * that says nothing of a revision, as one does that no longer has the resource, speaks of what was kept when
+ * it was asked: what an event wrote meanwhile stays, and the source is asked once more. Each kind has a loop
+ * of its own, so that a source which does not answer delays no other.
  */
 import { nextDueMs } from "../domain/backoff.ts";
 import { errorSummary } from "../domain/error-summary.ts";
 import { hasCode, storeTroubles } from "../domain/errors.ts";
 import type { AnyResource, Resource, SnapshotInput } from "../domain/resource.ts";
-import { type RefreshClaim, type RefreshEnd, unknownRevision } from "../store/store.ts";
+import { type ClaimedRefresh, type RefreshClaim, type RefreshEnd, unknownRevision } from "../store/store.ts";
 import { refreshed } from "../work/refreshed.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
@@ -58,7 +60,7 @@ export class Refresher {
     return claims.length > 0;
   }
 
-  async #refresh(claim: RefreshClaim, mayStart: () => boolean): Promise<void> {
+  async #refresh(claim: ClaimedRefresh, mayStart: () => boolean): Promise<void> {
     const { fetch } = this.#resource;
     if (fetch === undefined) return;
     const { signal } = this.#stopping;
@@ -74,7 +76,7 @@ export class Refresher {
     this.#tell(claim, await this.#end(claim, fetched), fetched);
   }
 
-  async #end(claim: RefreshClaim, fetched: Fetched): Promise<Outcome> {
+  async #end(claim: ClaimedRefresh, fetched: Fetched): Promise<Outcome> {
     if (fetched.kind === "released") return this.#release(claim);
     if (fetched.kind === "failed") return this.#fail(claim, fetched);
     try {
@@ -85,15 +87,21 @@ export class Refresher {
     }
   }
 
-  async #write(claim: RefreshClaim, fetched: Extract<Fetched, { readonly kind: "state" | "gone" }>): Promise<Outcome> {
+  async #write(claim: ClaimedRefresh, fetched: Extract<Fetched, { readonly kind: "state" | "gone" }>): Promise<Outcome> {
     const runtime = this.#runtime;
     const { tenant, connection, account } = claim;
     const scope = { tenant, connection, account, receiptId: null };
     return transact(runtime, async (tx, signals) => {
       if (!(await tx.endRefresh({ ...claim, tries: 0, dueAt: null, reason: null }))) return "superseded";
-      await runUnit(tx, { scope, runtime, signals, force: true }, ({ snapshot }) =>
+      const unit = { scope, runtime, signals, force: true, kept: claim.kept };
+      const written = await runUnit(tx, unit, ({ snapshot }) =>
         snapshot(this.#resource as unknown as Resource<unknown>, inputOf(claim, fetched)),
       );
+      if (fetched.kind === "gone" && written === "stale") {
+        await tx.wantRefreshes([claim]);
+        signals.arrived = true;
+        return "superseded";
+      }
       const name = refreshed(claim);
       await tx.lockNames(tenant, [name]);
       if ((await tx.arrive(tenant, name)) > 0) signals.arrived = true;
@@ -136,7 +144,7 @@ export class Refresher {
   }
 }
 
-/** A deletion of a kind that has revisions is one at the revision that is kept: nobody tells another. */
+/** A deletion is one at the revision that was kept: nobody tells another. */
 function inputOf(
   { id, ticket }: RefreshClaim,
   fetched: Extract<Fetched, { readonly kind: "state" | "gone" }>,

@@ -30,6 +30,12 @@ export interface RefreshClaim extends RefreshDraft {
   readonly tries: number;
 }
 
+/** A refresh that was just claimed. */
+export interface ClaimedRefresh extends RefreshClaim {
+  /** The revision that was kept when it was claimed; unknown where none was. */
+  readonly kept: string;
+}
+
 /** How a refresh ended. */
 export interface RefreshEnd extends ResourceKey {
   readonly ticket: number;
@@ -48,7 +54,7 @@ export interface RefreshWrites {
     readonly kind: string;
     readonly limit: number;
     readonly leaseMs: number;
-  }): Promise<readonly RefreshClaim[]>;
+  }): Promise<readonly ClaimedRefresh[]>;
   /** Ends a refresh; false where a later ticket was taken, which changes nothing. */
   endRefresh(end: RefreshEnd): Promise<boolean>;
 }

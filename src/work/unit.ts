@@ -33,6 +33,8 @@ export interface UnitOptions {
   readonly signals: Signals;
   /** Take a snapshot's content also on a tie: an operator chose it. */
   readonly force?: boolean;
+  /** What an unknown revision stands for: what was kept when a source was asked. Where that is unknown too, nothing known gives way. */
+  readonly kept?: string;
   /** Time of the whole body, its statements included, where an engine can bound it. */
   readonly withinMs?: number;
   /** Takes what is owed, for whoever owes it later in the same transaction; by default it is owed at once. */
@@ -176,14 +178,15 @@ export class Unit implements WorkContext {
   }
 
   async #snapshot<State>(resource: Resource<State>, input: SnapshotInput<State>): Promise<SnapshotResult> {
-    const { scope, force = false } = this.#options;
+    const { scope, force = false, kept } = this.#options;
     if (scope.connection === "") {
       throw new Misuse(
         `Cannot apply snapshot of ${resource.kind}: snapshots are kept for a connection; name it in app.transaction`,
       );
     }
     const state = "state" in input ? fitting(resource, input.state) : undefined;
-    const revision = revisionOf(resource, input.revision);
+    const given = revisionOf(resource, input.revision);
+    const revision = given === unknownRevision ? (kept ?? given) : given;
     const content = state === undefined ? null : canonicalJson(state as Json);
     const result = await this.#storeTx.snapshot({
       connection: scope.connection,
@@ -193,7 +196,7 @@ export class Unit implements WorkContext {
       revision,
       digest: content === null ? "deleted" : sha256(content),
       state: content,
-      force,
+      force: force && !(kept !== undefined && revision === unknownRevision),
     });
     if (result === "conflict") {
       this.worst = "conflict";

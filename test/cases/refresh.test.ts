@@ -304,6 +304,53 @@ describe("two contents of one revision", () => {
   });
 });
 
+describe("a source that says gone of what an event wrote anew while it was asked", () => {
+  test.each([
+    ["over an older revision", true],
+    ["where nothing was known", false],
+  ])("deletes nothing and is asked once more, %s", async (_, known) => {
+    const server = await shop();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<ServerResponse>();
+    server.source.answer = (response, n) =>
+      n === 1 ? begin(response) : void response.end(JSON.stringify({ email: "source@x.test", revision: 8 }));
+    if (known) await server.post(change("e1", 5, "old@x.test"));
+    const invoice = server.app.runtime.resources.get("invoice")!;
+    await server.app.transaction({ tenant: "acme", connection: "sender" }, ({ refresh }) =>
+      refresh(invoice, { id: "c1" }),
+    );
+    const draining = drain(server);
+    const slow = await begun;
+    await server.post(change("e2", 7, "new@x.test"));
+    slow.writeHead(404).end();
+    await draining;
+    const ended = server.events.filter(({ kind }) => kind === "refresh.ended");
+    expect(ended).toMatchObject([{ outcome: "superseded" }, { outcome: "applied" }]);
+    expect(await server.state("invoice")).toEqual(["8", "source@x.test"]);
+  });
+
+  test("says it again, and it is gone", async () => {
+    const server = await shop();
+    await server.post(change("e1", 5, "old@x.test"));
+    server.source.answer = (response) => void response.writeHead(404).end();
+    const invoice = server.app.runtime.resources.get("invoice")!;
+    await server.app.transaction({ tenant: "acme", connection: "sender" }, ({ refresh }) =>
+      refresh(invoice, { id: "c1" }),
+    );
+    await drain(server);
+    expect(await server.state("invoice")).toEqual(["5", null]);
+    expect(server.source.asked).toHaveLength(1);
+  });
+
+  test("of a row that came without a revision has it deleted", async () => {
+    const server = await shop();
+    server.source.answer = (response) => void response.writeHead(404).end();
+    await server.post(signedEvent("e1", { id: "c1", email: "row@x.test" }, { type: "imported" }));
+    await drain(server);
+    expect(await server.state("invoice")).toEqual(["unknown", null]);
+    expect(server.source.asked).toHaveLength(1);
+  });
+});
+
 test("a row that is imported without a revision has its source asked, and never replaces what is known", async () => {
   const server = await shop();
   server.source.answer = (response) => void response.end(JSON.stringify({ email: "source@x.test", revision: 3 }));

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { RefreshClaim, RefreshDraft, RefreshEnd } from "../store.ts";
+import {
+  type ClaimedRefresh,
+  type RefreshClaim,
+  type RefreshDraft,
+  type RefreshEnd,
+  unknownRevision,
+} from "../store.ts";
 import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
+import { snapshotDraft } from "./drafts.conformance.ts";
 
 const draft: RefreshDraft = { tenant: "acme", connection: "shop", account: "", kind: "customer", id: "c-1" };
 const leaseMs = 60_000;
@@ -11,9 +18,9 @@ export function exerciseRefreshes(make: MakeBundle): void {
     const bundle = eachBundle(make);
     const want = (...drafts: readonly RefreshDraft[]): Promise<void> =>
       commit(bundle().store, (tx) => tx.wantRefreshes(drafts));
-    const claim = (limit = 10, kind = "customer"): Promise<readonly RefreshClaim[]> =>
+    const claim = (limit = 10, kind = "customer"): Promise<readonly ClaimedRefresh[]> =>
       commit(bundle().other, (tx) => tx.claimRefreshes({ kind, limit, leaseMs }));
-    const claimed = async (): Promise<RefreshClaim> => (await claim())[0]!;
+    const claimed = async (): Promise<ClaimedRefresh> => (await claim())[0]!;
     const end = (from: RefreshClaim, how: Partial<RefreshEnd> = {}): Promise<boolean> =>
       commit(bundle().store, (tx) => tx.endRefresh({ ...from, tries: 0, dueAt: null, reason: null, ...how }));
     const read = () => bundle().store.reader.refresh(draft);
@@ -21,10 +28,20 @@ export function exerciseRefreshes(make: MakeBundle): void {
     test("however often it is wanted, one is owed, and it is given once", async () => {
       await want(draft, draft);
       await want(draft);
-      expect(await claim()).toEqual([{ ...draft, ticket: 1, tries: 0 }]);
+      expect(await claim()).toEqual([{ ...draft, ticket: 1, tries: 0, kept: unknownRevision }]);
       expect(await claim()).toEqual([]);
       expect(await read()).toMatchObject({ ticket: 1, running: true });
     });
+
+    test.each(["7", "-12345678901234567890", unknownRevision])(
+      "a claim says which revision was kept: %s",
+      async (revision) => {
+        const { tenant: _, ...key } = draft;
+        await commit(bundle().store, (tx) => tx.snapshot(snapshotDraft({ ...key, revision })));
+        await want(draft);
+        expect(await claim()).toMatchObject([{ kept: revision }]);
+      },
+    );
 
     test("what is wanted while one is running is owed once more at its end", async () => {
       await want(draft);

@@ -183,7 +183,10 @@ async function keepOrder(handle: Handle, round: readonly Move[], moved: readonly
   const keys = (those: typeof ordered): string[] => those.map(({ orderKey }) => orderKey);
   await lockEffectOrders(handle, keys(ordered));
   const owed = ordered.filter((one) => one.owed);
-  await holdBackLater(handle, owed.map(({ id }) => id));
+  await holdBackLater(
+    handle,
+    owed.map(({ id }) => id),
+  );
   await freeNext(handle, keys(ordered.filter((one) => !one.owed)));
 }
 

@@ -127,10 +127,7 @@ const selectFirst = sql(
 
 type Behind = ObligationDetail["waitsBehind"];
 
-async function waitsBehind(
-  handle: ReadHandle,
-  { id, state, order_key: orderKey }: ObligationRow,
-): Promise<Behind> {
+async function waitsBehind(handle: ReadHandle, { id, state, order_key: orderKey }: ObligationRow): Promise<Behind> {
   if (orderKey === null || !holdsUp(state)) return null;
   const [first = null] = await handle.run<NonNullable<Behind>>(selectFirst, [orderKey, id]);
   return first;

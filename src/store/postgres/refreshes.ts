@@ -1,12 +1,13 @@
 /** Refreshes of resources: wanted, claimed, ended. */
 import {
+  type ClaimedRefresh,
   type Refresh,
-  type RefreshClaim,
   type RefreshDraft,
   type RefreshEnd,
   type RefreshRow,
   toRefresh,
 } from "../refresh-writes.ts";
+import { unknownRevision } from "../store.ts";
 import type { Handle, ReadHandle } from "./handle.ts";
 import { relation } from "./relation.ts";
 import { sql } from "./statements.ts";
@@ -44,16 +45,18 @@ const claim = sql(
      WHERE kind = $1 AND due_at <= $2 ORDER BY due_at LIMIT $4::int FOR UPDATE SKIP LOCKED)
    UPDATE counterfoil.refreshes AS r SET ticket = r.ticket + 1, again = false, due_at = $3, lease_until = $3, updated_at = $2
    FROM due WHERE r.connection = due.connection AND r.account = due.account AND r.kind = due.kind AND r.id = due.id
-   RETURNING ${columns}`,
+   RETURNING ${columns}, coalesce((SELECT nullif(s.revision, '-Infinity')::text FROM counterfoil.snapshots AS s
+     WHERE s.connection = r.connection AND s.account = r.account AND s.kind = r.kind AND s.id = r.id),
+     '${unknownRevision}') AS kept`,
 );
 
 /** Claims what is due of a kind. */
 export async function claimRefreshes(
   handle: Handle,
   { kind, limit, leaseMs }: { readonly kind: string; readonly limit: number; readonly leaseMs: number },
-): Promise<readonly RefreshClaim[]> {
+): Promise<readonly ClaimedRefresh[]> {
   const { wallMs } = handle.stamp;
-  return handle.run<RefreshClaim>(claim, [kind, wallMs, wallMs + leaseMs, limit]);
+  return handle.run<ClaimedRefresh>(claim, [kind, wallMs, wallMs + leaseMs, limit]);
 }
 
 const end = sql(

@@ -205,7 +205,7 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async claimRefreshes(
     options: Parameters<Contract.RefreshWrites["claimRefreshes"]>[0],
-  ): Promise<readonly Contract.RefreshClaim[]> {
+  ): Promise<readonly Contract.ClaimedRefresh[]> {
     return claimRefreshes(this.#handle, options);
   }
 

@@ -1,13 +1,14 @@
 /** Refreshes of resources: wanted, claimed, ended. */
 import {
+  type ClaimedRefresh,
   type Refresh,
-  type RefreshClaim,
   type RefreshDraft,
   type RefreshEnd,
   type RefreshRow,
   toRefresh,
 } from "../refresh-writes.ts";
 import type { Handle, ReadHandle } from "./handle.ts";
+import { decodeRevision } from "./revision.ts";
 import { sql } from "./statements.ts";
 
 // One that waits keeps its time, which a source may have asked for; one that had failed for good begins anew.
@@ -36,17 +37,22 @@ const claim = sql(
    WHERE (connection, account, kind, id) IN (
      SELECT connection, account, kind, id FROM counterfoil_refreshes
      WHERE kind = ?1 AND due_at IS NOT NULL AND due_at <= ?2 ORDER BY due_at LIMIT ?4)
-   RETURNING ${columns}`,
+   RETURNING ${columns}, (SELECT s.revision FROM counterfoil_snapshots AS s
+     WHERE (s.connection, s.account, s.kind, s.id) = (counterfoil_refreshes.connection, counterfoil_refreshes.account,
+       counterfoil_refreshes.kind, counterfoil_refreshes.id)) AS kept`,
 );
 
 /** Claims what is due of a kind. */
 export function claimRefreshes(
   handle: Handle,
   { kind, limit, leaseMs }: { readonly kind: string; readonly limit: number; readonly leaseMs: number },
-): RefreshClaim[] {
+): ClaimedRefresh[] {
   const { wallMs } = handle.stamp;
-  return handle.statement(claim).all(kind, wallMs, wallMs + leaseMs, limit) as unknown as RefreshClaim[];
+  const rows = handle.statement(claim).all(kind, wallMs, wallMs + leaseMs, limit);
+  return (rows as unknown as ClaimedRow[]).map((row) => ({ ...row, kept: decodeRevision(row.kept ?? "") }));
 }
+
+type ClaimedRow = Omit<ClaimedRefresh, "kept"> & { readonly kept: string | null };
 
 const end = sql(
   "refresh.end",

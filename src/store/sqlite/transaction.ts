@@ -206,7 +206,7 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async claimRefreshes(
     options: Parameters<Contract.RefreshWrites["claimRefreshes"]>[0],
-  ): Promise<readonly Contract.RefreshClaim[]> {
+  ): Promise<readonly Contract.ClaimedRefresh[]> {
     return this.#scopes.use(() => claimRefreshes(this.#handle, options));
   }
 
