@@ -128,7 +128,9 @@ function clocks(storeMs: number, machineMs: number): Finding {
   );
 }
 
-function work({ due, running, untaken, heldSnapshots, pausedDestinations, now, workers }: Status): Finding[] {
+function work(status: Status): Finding[] {
+  const { running, untaken, unregistered, heldSnapshots, pausedDestinations, now, workers } = status;
+  const due = [...status.due, ...status.refreshes.due];
   const findings: Finding[] = [];
   if (untaken.length > 0 && running > 0) {
     const says = `work is due and no running worker takes ${untaken.join(", ")}`;
@@ -141,6 +143,10 @@ function work({ due, running, untaken, heldSnapshots, pausedDestinations, now, w
     findings.push(
       ok("workers", running > 0 ? `${running} running` : `none running, nothing due, ${workers.length} known`),
     );
+  }
+  for (const kind of unregistered) {
+    const says = `a refresh of ${kind} is due, and this configuration registers no resource of that kind`;
+    findings.push(warning("refreshes", says, "add it to resources in defineApp, with its fetch"));
   }
   for (const { destination, reason } of pausedDestinations) {
     const says = `${destination} is paused: ${reason}`;

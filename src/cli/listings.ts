@@ -4,7 +4,7 @@ import type { Outcome } from "../domain/outcome.ts";
 import { describeAttention } from "../operator/describe-attention.ts";
 import type { Operator } from "../operator/operator.ts";
 import type { Attention } from "../store/reader.ts";
-import { obligationRecord, receiptRecord, refusalRecord, type ShownRecord } from "./records.ts";
+import { obligationRecord, receiptRecord, refreshRecord, refusalRecord, type ShownRecord } from "./records.ts";
 
 /** Filters and page of a list, as the command line gives them. */
 export interface ListOptions {
@@ -46,6 +46,13 @@ export const listings: Readonly<Record<string, Listing>> = {
   obligations: obligations(),
   stuck: obligations("stuck"),
   uncertain: obligations("uncertain"),
+  refreshes: {
+    filters: ["connection", "after"],
+    columns: ["connection", "account", "kind", "id", "state", "tries", "dueAt", "reason"],
+    next: ["after", "cursor"],
+    read: async (operator, { connection, limit, after }) =>
+      (await operator.refreshes({ connection }, { limit, after })).map(refreshRecord),
+  },
   refusals: {
     filters: [],
     columns: ["at", "connection", "cause", "facts"],

@@ -6,6 +6,7 @@ import type { Instant } from "../domain/instant.ts";
 import type { Attempt, Obligation } from "../domain/obligation.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { RecordedAudit } from "../store/reader.ts";
+import type { ListedRefresh } from "../store/refresh-pages.ts";
 import type { RefusalFacts } from "../store/store.ts";
 import type { Cell } from "./table.ts";
 
@@ -81,6 +82,13 @@ export function attemptRecord(attempt: Attempt): ShownRecord {
 export function auditRecord(audit: RecordedAudit): ShownRecord {
   const { at, who, action, why, before, after } = audit;
   return { at: isoTime(at), who, action, why, before, after };
+}
+
+export function refreshRecord(refresh: ListedRefresh): ShownRecord {
+  const { connection, account, kind, id, tenant, running, dueAt, tries, ticket, reason, updatedAt, cursor } = refresh;
+  const state = running ? "running" : dueAt === null ? "failed" : "waiting";
+  const shown = { connection, account, kind, id, tenant, state, tries, ticket, reason };
+  return { ...shown, dueAt: isoTime(dueAt), updatedAt: isoTime(updatedAt), cursor };
 }
 
 export function refusalRecord({ at, connection, cause, facts }: RefusalFacts): ShownRecord {

@@ -29,6 +29,10 @@ export function describeAttention(item: Attention): AttentionSummary {
       const reason = `due since ${new Date(item.dueAt).toISOString()}, and no worker takes it; start one whose configuration has it`;
       return { kind, id: null, name: item.effect, state: "untaken", reason };
     }
+    case "resource": {
+      const reason = `due since ${new Date(item.dueAt).toISOString()}, and nobody asks its source; register it in resources of defineApp, and start a worker`;
+      return { kind, id: null, name: item.resource, state: "untaken", reason };
+    }
     case "refresh": {
       const { connection, kind: resource, id, reason } = item.refresh;
       return { kind, id: null, name: `${connection} ${resource} ${id}`, state: "failed", reason };
@@ -49,6 +53,8 @@ export function attentionKey(item: Attention): string {
       return `destination/${item.destination}`;
     case "effect":
       return `effect/${item.effect}`;
+    case "resource":
+      return `resource/${item.resource}`;
     case "refresh": {
       const { connection, account, kind, id, ticket } = item.refresh;
       return `refresh/${JSON.stringify([connection, account, kind, id, ticket])}`;

@@ -23,6 +23,8 @@ export interface Status extends Counts {
   readonly running: number;
   /** Effects with something due that no running worker takes. */
   readonly untaken: readonly string[];
+  /** Kinds of resources with a refresh due that this configuration does not register. */
+  readonly unregistered: readonly string[];
   /** Who keeps dead rows for so long that it is no ordinary transaction. */
   readonly heldSnapshots: readonly SnapshotHolder[];
 }
@@ -35,12 +37,13 @@ const heldTransactions = 100_000;
 const pageDefault = 50;
 const pageMax = 500;
 
-export async function statusOf({ store, limits }: Runtime): Promise<Status> {
+export async function statusOf({ store, limits, resources }: Runtime): Promise<Status> {
   const counts = await store.reader.counts();
   const running = counts.workers.filter(({ seenAt }) => seenAt > counts.now - 2 * limits.leaseMs);
   const taken = new Set(running.flatMap(({ effects }) => effects));
   const untaken = counts.due.flatMap(({ effect }) => (effect === null || taken.has(effect) ? [] : [effect]));
-  return { ...counts, running: running.length, untaken, heldSnapshots: heldLong(counts) };
+  const unregistered = counts.refreshes.due.flatMap(({ kind }) => (resources.has(kind) ? [] : [kind]));
+  return { ...counts, running: running.length, untaken, unregistered, heldSnapshots: heldLong(counts) };
 }
 
 /** @internal Exported for tests. */

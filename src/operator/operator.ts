@@ -2,6 +2,7 @@ import { namePart } from "../domain/names.ts";
 import type { Obligation } from "../domain/obligation.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
 import type { Attention, AttentionPage, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
+import type { ListedRefresh, RefreshPage } from "../store/refresh-pages.ts";
 import type { RefusalFacts } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { actOnObligation, type ObligationAction } from "./act-on-obligation.ts";
@@ -83,6 +84,14 @@ export class Operator {
   /** Obligations, the newest first. */
   obligations(filter: ObligationFilter = {}, page: Partial<Page> = {}): Promise<readonly Obligation[]> {
     return this.#runtime.store.reader.obligations(filter, boundedPage(page));
+  }
+
+  /** Refreshes that are waiting or running, or have failed for good, by resource. `after` is the cursor of the page's last row. */
+  refreshes(
+    filter: { readonly connection?: string | undefined } = {},
+    { after, limit }: Partial<RefreshPage> = {},
+  ): Promise<readonly ListedRefresh[]> {
+    return this.#runtime.store.reader.refreshes(filter, { after, limit: boundedLimit(limit) });
   }
 
   /** Deliveries that were refused, the newest first: safe facts with a named cause. */

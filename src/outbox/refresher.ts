@@ -87,7 +87,10 @@ export class Refresher {
     }
   }
 
-  async #write(claim: ClaimedRefresh, fetched: Extract<Fetched, { readonly kind: "state" | "gone" }>): Promise<Outcome> {
+  async #write(
+    claim: ClaimedRefresh,
+    fetched: Extract<Fetched, { readonly kind: "state" | "gone" }>,
+  ): Promise<Outcome> {
     const runtime = this.#runtime;
     const { tenant, connection, account } = claim;
     const scope = { tenant, connection, account, receiptId: null };

@@ -38,6 +38,8 @@ const starts: readonly Key[] = [
   [""],
   // Refreshes that failed for good, by resource.
   ["", "", "", ""],
+  // Kinds of resources that nobody refreshes, by name.
+  [""],
 ];
 
 /**
@@ -109,4 +111,15 @@ export function untaken(
       return [{ item: { kind: "effect" as const, effect, dueAt: at }, key: [effect] }];
     })
     .toSorted((left, right) => (left.item.effect < right.item.effect ? -1 : 1));
+}
+
+/** Kinds of which a refresh has been due since an instant; there are few kinds, which come in order. */
+export function unrefreshed(
+  due: Counts["refreshes"]["due"],
+  { since, after: [after = ""] }: { readonly since: number; readonly after: Key },
+): readonly Found[] {
+  return due.flatMap(({ kind: resource, at }) => {
+    if (at > since || resource <= after) return [];
+    return [{ item: { kind: "resource" as const, resource, dueAt: at }, key: [resource] }];
+  });
 }

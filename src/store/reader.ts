@@ -3,6 +3,7 @@ import type { Attempt, FrozenRequest, Obligation, ObligationState, StoredAnswer 
 import type { Outcome } from "../domain/outcome.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
 import type { AuditEntry, RefusalFacts } from "./records.ts";
+import type { ListedRefresh, RefreshPage } from "./refresh-pages.ts";
 import type { Refresh, ResourceKey } from "./refresh-writes.ts";
 
 /** Pages go by descending id: `before` is the last id of the page before. */
@@ -76,6 +77,7 @@ export interface Counts {
   readonly pausedDestinations: readonly { readonly destination: string; readonly reason: string }[];
   /** What is due now, with the time since when; calls to paused destinations left out. */
   readonly due: readonly DueWork[];
+  readonly refreshes: RefreshCounts;
   /** Workers that are not forgotten, the one seen last first. */
   readonly workers: readonly SeenWorker[];
   /** What was written over or removed and still takes room; left out where an engine has no such rows. */
@@ -83,6 +85,14 @@ export interface Counts {
   /** The log of commits that are not all in the database's file yet; left out where a server keeps it. */
   readonly log?: LogSize;
   readonly now: Instant;
+}
+
+/** Refreshes by number: waiting or running, and failed for good. */
+export interface RefreshCounts {
+  readonly owed: number;
+  readonly failed: number;
+  /** Kinds with something due now, with the time since when. */
+  readonly due: readonly { readonly kind: string; readonly at: Instant }[];
 }
 
 /** Dead rows of our tables, and who may still see them at this moment. */
@@ -145,6 +155,8 @@ export type Attention = { readonly cursor: string } & (
   | { readonly kind: "refresh"; readonly refresh: Refresh }
   /** Due for an hour, and no worker that was seen in that hour takes it. */
   | { readonly kind: "effect"; readonly effect: string; readonly dueAt: Instant }
+  /** A kind of resource of which a refresh has been due for an hour, and nobody asks its source. */
+  | { readonly kind: "resource"; readonly resource: string; readonly dueAt: Instant }
 );
 
 /** Reads for operators. Each is short and bounded; none sees an open transaction. */
@@ -160,13 +172,15 @@ export interface StoreReader {
   payload(receiptId: number): Promise<Payload | undefined>;
   /**
    * What needs an operator: stuck; uncertain with no lookup due; settling whose hook has failed for
-   * good; a refresh that has failed for good; conflict, quarantined, suspect; held or parked past their deadline; due for an
+   * good; a refresh that has failed for good, or a kind that nobody refreshes; conflict, quarantined, suspect; held or parked past their deadline; due for an
    * hour and taken by nobody; events with a mismatch that no operator has acknowledged. Kinds take turns; each thing is there once. Rejects
    * with a RangeError where `after` is no cursor.
    */
   attention(page: AttentionPage): Promise<readonly Attention[]>;
   /** What is owed, or was, to a resource that is asked for at its source. */
   refresh(key: ResourceKey): Promise<Refresh | undefined>;
+  /** Refreshes that are waiting or running, or have failed for good, by resource. Rejects with a RangeError where `after` is no cursor. */
+  refreshes(filter: { readonly connection?: string | undefined }, page: RefreshPage): Promise<readonly ListedRefresh[]>;
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]>;
   /** Snapshots kept, for applications and tests. */
   snapshot(key: {

@@ -13,6 +13,7 @@ export interface WorkerSign {
 export interface DueBounds {
   readonly receiptsMs: number;
   readonly deadlinesMs: number;
+  readonly refreshesMs: number;
   /** Obligations of other effects are left as they are. */
   readonly obligations: readonly { readonly effect: string; readonly withinMs: number }[];
 }

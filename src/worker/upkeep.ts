@@ -45,10 +45,11 @@ export class Upkeep {
 
 /** The longest delays that the schedules of the two halves can have meant. */
 export function dueBounds({ effects, limits }: Pick<Runtime, "effects" | "limits">): DueBounds {
-  const { heldMaxMs, parkedRetryMs, parkedDeadlineMs, retryMaxMs, retryAfterMaxMs } = limits;
+  const { heldMaxMs, leaseMs, parkedRetryMs, parkedDeadlineMs, retryMaxMs, retryAfterMaxMs } = limits;
   return {
     receiptsMs: Math.max(heldMaxMs, Math.ceil(1.25 * Math.max(parkedRetryMs, parkedMaxMs))),
     deadlinesMs: parkedDeadlineMs,
+    refreshesMs: Math.max(leaseMs, retryMaxMs, retryAfterMaxMs),
     obligations: [...effects].map(([effect, definition]) => {
       const settleDelayMs = policyOf(definition, limits).lookup?.settleDelayMs ?? 0;
       return { effect, withinMs: Math.max(retryMaxMs, retryAfterMaxMs, settleDelayMs) };

@@ -1,5 +1,5 @@
 /** A look at a whole installation: each thing that is wrong is found, with what mends it. */
-import { type App, connect, defineApp, effect, type Finding, jsonLogger, type } from "counterfoil";
+import { type App, connect, defineApp, effect, type Finding, jsonLogger, resource, type } from "counterfoil";
 import { stripe } from "counterfoil/providers";
 import { expect, onTestFinished, test } from "vitest";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -34,6 +34,39 @@ test("an installation that is well has no finding that is not, and each is told 
   const subjects = ["configuration", "secrets", "ack budget", "limits", "database", "commit", "clock", "workers"];
   for (const subject of subjects) expect(of(findings, subject), subject).not.toEqual([]);
   expect(JSON.stringify(findings)).not.toContain(secret);
+});
+
+test("a refresh whose kind nobody registers any more is found, and needs a person once it is due for an hour", async () => {
+  const { address } = await database();
+  const clock = new VirtualClock({ wallMs: Date.now() });
+  const customer = resource("customer", {
+    state: type<{ email: string }>(),
+    fetch: { get: () => "https://shop.example/c", found: () => undefined },
+  });
+  const before = defineApp({
+    store: storeAt(address, { clock }),
+    connections: [connect("shop", { provider: stripe, secrets: [secret], tenant: "acme", handlers: [] })],
+    effects: [],
+    resources: [customer],
+    migrate: true,
+    testing: { clock },
+  });
+  await before.transaction({ tenant: "acme", connection: "shop" }, ({ refresh }) => refresh(customer, { id: "c1" }));
+  await before.stop();
+  const app = defineApp({ store: storeAt(address, { clock }), connections: [], effects: [], testing: { clock } });
+  expect(of(await examined(app), "refreshes")).toEqual([
+    {
+      level: "warning",
+      subject: "refreshes",
+      says: "a refresh of customer is due, and this configuration registers no resource of that kind",
+      mend: "add it to resources in defineApp, with its fetch",
+    },
+  ]);
+  const operator = app.operator({ who: "test" });
+  expect(await operator.attention()).toEqual([]);
+  clock.advance(3_600_000);
+  expect(await operator.attention()).toMatchObject([{ kind: "resource", resource: "customer" }]);
+  expect(await operator.refreshes()).toMatchObject([{ kind: "customer", id: "c1", running: false }]);
 });
 
 test("a missing secret, a connection without handlers and an effect that nobody can ask about are found", async () => {

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
+import { storeAt } from "../support/engine.ts";
 import { counterfoil, openShop, Running, type Shop } from "./command.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -36,6 +37,8 @@ test("serve receives what send signs, and status, list and show tell of it", asy
       deliveries: 2,
       mismatches: 0,
       refusals: {},
+      refreshes: { owed: 0, failed: 0, due: [] },
+      unregistered: [],
       oldestOwedAt: null,
       oldestOwedMs: null,
       due: [],
@@ -209,6 +212,30 @@ test("status says that no worker runs, and how to start one", async () => {
   onTestFinished(() => void worker.child.kill("SIGKILL"));
   await shop.reaches("done");
   await eventually(async () => (await workers()) === "1 running");
+});
+
+test("a refresh of a kind that the configuration lacks is counted, listed, and found by doctor", async () => {
+  const shop = await openShop();
+  expect((await shop.run("migrate")).code).toBe(0);
+  const store = storeAt(shop.env["SHOP_DATABASE"]!);
+  await store.open();
+  const key = { connection: "stripe", account: "", kind: "customer", id: "c-1" };
+  await store.transaction((tx) => tx.wantRefreshes([{ ...key, tenant: "acme" }]), { waitMs: 5_000 });
+  await store.close();
+  expect((await shop.run("status", "--json")).json).toMatchObject([
+    { refreshes: { owed: 1, failed: 0, due: [{ kind: "customer", at: iso }] }, unregistered: ["customer"] },
+  ]);
+  expect((await shop.run("status")).stdout).toMatch(
+    /^refreshes +owed 1, and this configuration registers no customer; add it to resources in defineApp$/m,
+  );
+  expect((await shop.run("list", "refreshes", "--json")).json).toMatchObject([
+    { ...key, tenant: "acme", state: "waiting", tries: 0, dueAt: iso, reason: null, cursor: expect.any(String) },
+  ]);
+  const listed = await shop.run("list", "refreshes", "--limit", "1");
+  expect(listed.stdout).toMatch(/^stripe +- +customer +c-1 +waiting/m);
+  const cursor = / --after (\S+)$/m.exec(listed.stdout)?.[1] ?? "";
+  expect((await shop.run("list", "refreshes", "--after", cursor)).stdout).toBe("No refreshes.\n");
+  expect((await shop.run("doctor")).stdout).toMatch(/refresh of customer is due.*registers no resource of that kind/);
 });
 
 test("prune counts what is old, in text and in JSON, and says when nothing is", async () => {

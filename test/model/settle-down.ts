@@ -56,6 +56,7 @@ async function unseen({ reader }: World): Promise<readonly string[]> {
     attention.map((item) => {
       if (item.kind === "destination") return item.destination;
       if (item.kind === "refresh") return item.refresh.id;
+      if (item.kind === "resource") return item.resource;
       return item.kind === "effect" ? item.effect : `${item.kind} ${idOf(item)}`;
     }),
   );
@@ -94,6 +95,7 @@ async function clear(world: World, item: Attention): Promise<void> {
       return;
     }
     case "refresh":
+    case "resource":
       throw new Error("Cannot go on: no resource of the model is asked for at its source");
     case "effect":
       throw new Error(`Cannot go on: every worker takes ${item.effect}, and none did`);

@@ -22,10 +22,11 @@ const filters: readonly ListFilter[] = [
 export function listCommand(): Command {
   return baseCommand({
     name: "list",
-    summary: "List what needs you, events, obligations, or refused deliveries, the newest first",
+    summary:
+      "List what needs you, events, obligations, or refused deliveries, the newest first, or refreshes by resource",
     details:
       "With --json, one object on each line. A page goes on behind its last row: --before takes the id of an event or " +
-      "obligation, --after the cursor of what needs you.",
+      "obligation, --after the cursor of what needs you, or of a refresh.",
     examples: [
       "list attention",
       "list receipts --connection stripe --outcome refused --limit 20",
@@ -34,7 +35,7 @@ export function listCommand(): Command {
     ],
   })
     .addArgument(new Argument("<kind>", "what to list").choices(Object.keys(listings)))
-    .option("--connection <id>", "receipts: of this connection")
+    .option("--connection <id>", "receipts, refreshes: of this connection")
     .option("--event <id>", "receipts: with this event id")
     .addOption(
       new Option("--outcome <outcome>", "receipts: with this outcome").choices([...openOutcomes, ...finalOutcomes]),
@@ -45,7 +46,7 @@ export function listCommand(): Command {
     .addOption(new Option("--state <state>", "obligations: in this state").choices(obligationStates))
     .option("--limit <rows>", "at most so many rows", wholeNumber, 50)
     .option("--before <id>", "receipts, obligations: older than this number, for the next page", wholeNumber)
-    .option("--after <cursor>", "attention: behind the row with this cursor, for the next page")
+    .option("--after <cursor>", "attention, refreshes: behind the row with this cursor, for the next page")
     .action(async (kind: string, options: SharedOptions & ListOptions, command: Command) => {
       const listing = listings[kind] as Listing;
       const stray = filters.find((name) => options[name] !== undefined && !listing.filters.includes(name));

@@ -33,6 +33,12 @@ function statusRecord(status: Status, needsYou: number): object {
     deliveries,
     mismatches,
     refusals,
+    refreshes: {
+      owed: status.refreshes.owed,
+      failed: status.refreshes.failed,
+      due: status.refreshes.due.map(({ kind, at }) => ({ kind, at: isoTime(at), ms: ageMs(at, now) })),
+    },
+    unregistered: status.unregistered,
     oldestOwedAt: isoTime(status.oldestOwedAt),
     oldestOwedMs: ageMs(status.oldestOwedAt, now),
     due: status.due.map(({ effect, at }) => ({ effect, at: isoTime(at), ms: ageMs(at, now) })),
@@ -60,6 +66,7 @@ function statusText(status: Status, needsYou: number): string {
     now: isoTime(now),
     events: counted(status.receipts),
     obligations: counted(status.obligations),
+    refreshes: refreshesText(status),
     deliveries: status.deliveries,
     mismatches: status.mismatches,
     refused: counted(status.refusals),
@@ -71,6 +78,12 @@ function statusText(status: Status, needsYou: number): string {
     ...(status.log && { log: logText(status.log) }),
     "needs you": needsYouText(needsYou),
   });
+}
+
+function refreshesText({ refreshes: { owed, failed }, unregistered }: Status): string {
+  const counts = counted({ ...(owed > 0 && { owed }), ...(failed > 0 && { failed }) });
+  if (unregistered.length === 0) return counts;
+  return `${counts}, and this configuration registers no ${unregistered.join(", ")}; add it to resources in defineApp`;
 }
 
 function deadRowsText(count: number, { heldSnapshots, now }: Status): string {
@@ -91,10 +104,12 @@ function mebibytes(bytes: number): string {
   return (bytes / 1024 ** 2).toFixed(1);
 }
 
-function workersText({ running, workers, due, untaken }: Status): string {
+function workersText({ running, workers, due, refreshes, untaken }: Status): string {
   if (running === 0) {
     const seen = `none running, the last seen ${workers[0] ? `at ${isoTime(workers[0].seenAt)}` : "never"}`;
-    return due.length === 0 ? seen : `${seen}, and work is due; start: counterfoil serve --role worker`;
+    return due.length === 0 && refreshes.due.length === 0
+      ? seen
+      : `${seen}, and work is due; start: counterfoil serve --role worker`;
   }
   const taking = `${running} running`;
   if (untaken.length === 0) return taking;

@@ -19,7 +19,12 @@ export function exerciseEffectOrders(make: MakeBundle): void {
       const { store, clock } = bundle();
       const notBefore = (await commit(store, async (tx) => tx.now)) + 60_000;
       await owedId(store, { notBefore });
-      const bounds = { receiptsMs: 1, deadlinesMs: 1, obligations: [{ effect: "ship/v1", withinMs: 1_000 }] };
+      const bounds = {
+        receiptsMs: 1,
+        deadlinesMs: 1,
+        refreshesMs: 1,
+        obligations: [{ effect: "ship/v1", withinMs: 1_000 }],
+      };
       expect(await commit(store, (tx) => tx.clampDue(bounds))).toBe(0);
       expect(await claimDue(store)).toEqual([]);
       clock.advance(60_000);
@@ -42,7 +47,12 @@ export function exerciseEffectOrders(make: MakeBundle): void {
       const [claim] = await claimDue(store);
       if (!claim) throw new Error("Cannot go on: nothing was claimed");
       await commit(store, (tx) => tx.move([moveOf(claim, { state: "owed", dueAt: tx.now + 1e9 })]));
-      const bounds = { receiptsMs: 1, deadlinesMs: 1, obligations: [{ effect: "ship/v1", withinMs: 1_000 }] };
+      const bounds = {
+        receiptsMs: 1,
+        deadlinesMs: 1,
+        refreshesMs: 1,
+        obligations: [{ effect: "ship/v1", withinMs: 1_000 }],
+      };
       expect(await commit(store, (tx) => tx.clampDue(bounds))).toBe(1);
       clock.advance(1_000);
       expect(await claimDue(store)).toHaveLength(1);

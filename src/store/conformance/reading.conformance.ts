@@ -20,6 +20,8 @@ function nameOf(item: Attention): string {
       return item.destination;
     case "effect":
       return item.effect;
+    case "resource":
+      return item.resource;
     case "refresh":
       return item.refresh.id;
     case "receipt":
@@ -46,7 +48,9 @@ export function exerciseReading(make: MakeBundle): void {
         refusals: {},
         oldestOwedAt: null,
         pausedDestinations: [],
+        refreshes: { owed: 0, failed: 0, due: [] },
       });
+      expect(await reader.refreshes({}, all)).toEqual([]);
       expect(await reader.attention(all)).toEqual([]);
       expect(await reader.receipt(1)).toBeUndefined();
       expect(await reader.payload(1)).toBeUndefined();

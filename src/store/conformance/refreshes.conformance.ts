@@ -98,6 +98,64 @@ export function exerciseRefreshes(make: MakeBundle): void {
       expect(await reader.attention({ limit: 9 })).toMatchObject([{ refresh: { id: "c-2" } }]);
     });
 
+    test("they are counted, by what is due since when, and listed page by page", async () => {
+      const { reader } = bundle().store;
+      const [c1, c2, other, invoice] = [
+        draft,
+        { ...draft, id: "c-2" },
+        { ...draft, connection: "other", id: "c-3" },
+        { ...draft, kind: "invoice" },
+      ] as const;
+      const now = await commit(bundle().store, async (tx) => tx.now);
+      await want(c1, c2, other);
+      bundle().clock.advance(1);
+      await want(invoice);
+      const due = [
+        { kind: "customer", at: now },
+        { kind: "invoice", at: now + 1 },
+      ];
+      expect((await reader.counts()).refreshes).toEqual({ owed: 4, failed: 0, due });
+      const [running] = await claim(1, "invoice");
+      const [first, second] = await claim(2);
+      await end(first!, { tries: 30, reason: "status 500" });
+      await end(second!);
+      expect((await reader.counts()).refreshes).toEqual({ owed: 2, failed: 1, due: [{ kind: "customer", at: now }] });
+      const listed = await reader.refreshes({}, { limit: 9 });
+      const ended = new Set([first?.id, second?.id]);
+      const waiting = [c1, c2, other].find(({ id }) => !ended.has(id))!;
+      const named = (of: readonly { readonly connection: string; readonly kind: string; readonly id: string }[]) =>
+        of.map(({ connection, kind, id }) => [connection, kind, id].join(" ")).toSorted();
+      expect(named(listed)).toEqual(named([running!, first!, waiting]));
+      const pages = [];
+      for (let after: string | undefined; ; after = pages.at(-1)?.cursor) {
+        const page = await reader.refreshes({}, { limit: 1, after });
+        if (page.length === 0) break;
+        pages.push(...page);
+      }
+      expect(pages).toEqual(listed);
+      expect(named(await reader.refreshes({ connection: "shop" }, { limit: 9 }))).toEqual(
+        named([running!, first!, waiting].filter(({ connection }) => connection === "shop")),
+      );
+      await expect(reader.refreshes({}, { limit: 1, after: "page 2" })).rejects.toThrow(RangeError);
+    });
+
+    test("a kind that nobody has asked for an hour needs a person, once for all of its resources", async () => {
+      const { reader } = bundle().store;
+      const now = await commit(bundle().store, async (tx) => tx.now);
+      await want(draft, { ...draft, id: "c-2" }, { ...draft, kind: "invoice" });
+      bundle().clock.advance(3_599_999);
+      expect(await reader.attention({ limit: 9 })).toEqual([]);
+      bundle().clock.advance(1);
+      const items = await reader.attention({ limit: 9 });
+      expect(items).toMatchObject([
+        { kind: "resource", resource: "customer", dueAt: now },
+        { kind: "resource", resource: "invoice", dueAt: now },
+      ]);
+      expect(await reader.attention({ limit: 9, after: items[0]?.cursor })).toEqual(items.slice(1));
+      await claim();
+      expect(await reader.attention({ limit: 9 })).toMatchObject([{ resource: "invoice" }]);
+    });
+
     test("kinds are claimed apart, the oldest first, and no more than asked", async () => {
       for (const id of ["c-3", "c-1", "c-2"]) {
         await want({ ...draft, id });

@@ -19,6 +19,7 @@ const year = 365 * day;
 const bounds: DueBounds = {
   receiptsMs: hour,
   deadlinesMs: day,
+  refreshesMs: 6 * hour,
   obligations: [{ effect: lane.effect, withinMs: 6 * hour }],
 };
 
@@ -162,6 +163,35 @@ export function exerciseUpkeep(make: MakeBundle): void {
       const dueOf = async ({ operationKey }: (typeof rows)[number]) =>
         (await store.reader.obligation("acme", operationKey))?.obligation.dueAt;
       expect(await Promise.all(rows.map(dueOf))).toEqual([...Array(4).fill(now + 6 * hour), now + year]);
+    });
+
+    test("of a refresh as well, of whatever kind, also where it is the end of a lease", async () => {
+      const { store } = bundle();
+      const now = await commit(store, async (tx) => tx.now);
+      const key = { connection: "shop", account: "" };
+      const rows = [
+        { kind: "customer", id: "far", dueAt: now + year },
+        { kind: "customer", id: "near", dueAt: now + 5 * hour },
+        { kind: "invoice", id: "far", dueAt: now + year },
+      ];
+      for (const { kind, id, dueAt } of rows) {
+        await commit(store, (tx) => tx.wantRefreshes([{ ...key, tenant: "acme", kind, id }]));
+        const [claim] = await commit(store, (tx) => tx.claimRefreshes({ kind, limit: 1, leaseMs: 60_000 }));
+        await commit(store, (tx) => tx.endRefresh({ ...claim!, tries: 1, dueAt, reason: "status 503" }));
+      }
+      const lost = { ...key, tenant: "acme", kind: "ledger", id: "leased" };
+      await commit(store, (tx) => tx.wantRefreshes([lost]));
+      await commit(store, (tx) => tx.claimRefreshes({ kind: "ledger", limit: 1, leaseMs: year }));
+      expect(await commit(store, (tx) => tx.clampDue(bounds))).toBe(3);
+      expect(await commit(store, (tx) => tx.clampDue(bounds))).toBe(0);
+      const dueOf = async ({ kind, id }: { readonly kind: string; readonly id: string }) =>
+        (await store.reader.refresh({ ...key, kind, id }))?.dueAt;
+      expect(await Promise.all([...rows, lost].map(dueOf))).toEqual([
+        now + 6 * hour,
+        now + 5 * hour,
+        now + 6 * hour,
+        now + 6 * hour,
+      ]);
     });
 
     test("is nobody's who holds a lease: a claim has none, and its fence stays", async () => {

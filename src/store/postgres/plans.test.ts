@@ -99,7 +99,12 @@ async function useEverything(store: Store): Promise<void> {
     await tx.settleNotices(["effect/a"], true);
     await tx.settleNotices(["effect/b"], false);
     await tx.forgetNotices(["effect/a"]);
-    await tx.clampDue({ receiptsMs: 1e13, deadlinesMs: 1e13, obligations: [{ effect: "ship/v1", withinMs: 1e13 }] });
+    await tx.clampDue({
+      receiptsMs: 1e13,
+      deadlinesMs: 1e13,
+      refreshesMs: 1e13,
+      obligations: [{ effect: "ship/v1", withinMs: 1e13 }],
+    });
     for (const kind of prunableKinds) await tx.prune({ kind, olderThanMs: 1e13, after: 0, limit: 10, dryRun: false });
   });
   const claim = await claimedObligation(store, { receiptId: id });
@@ -126,6 +131,7 @@ async function readEverything({ reader }: Store): Promise<void> {
   await reader.payload(1);
   await reader.obligation("tenant_1", "old/1");
   await reader.refusals(page);
+  await reader.refreshes({ connection: "stripe" }, { limit: 2 });
   await reader.snapshot(snapshotDraft());
   for (const connection of [undefined, "stripe", "nobody's"]) {
     for (const outcome of [undefined, "held", "applied"] as const) {

@@ -2,13 +2,13 @@
  * What only an operator can decide: lists without a row in common, each read from a key on by an index
  * that holds little else.
  */
-import { type Found, type Key, readCursor, takeInTurn, untaken } from "../attention-pages.ts";
+import { type Found, type Key, readCursor, takeInTurn, unrefreshed, untaken } from "../attention-pages.ts";
 import type { Attention, AttentionPage } from "../reader.ts";
 import type { Refresh } from "../refresh-writes.ts";
 import { type ObligationRow, type ReceiptRow, toObligation, toReceipt } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
-import { failedRefreshes } from "./refreshes.ts";
+import { dueRefreshes, failedRefreshes } from "./refreshes.ts";
 import { openColumns, receiptColumns, receiptTables } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -82,6 +82,7 @@ export async function readAttention(handle: ReadHandle, { after, limit }: Attent
     mismatched = [],
     effects = [],
     refreshes = [],
+    kinds = [],
   ] = from;
   const { now } = handle;
   const receipts = async (definition: Sql, key: Key, keyOf: (row: FoundReceipt) => Key): Promise<readonly Found[]> => {
@@ -105,6 +106,7 @@ export async function readAttention(handle: ReadHandle, { after, limit }: Attent
       { since: now - overdueMs, after: effects },
     ),
     (await failedRefreshes(handle, refreshes, limit)).map(foundRefresh),
+    unrefreshed(await dueRefreshes(handle), { since: now - overdueMs, after: kinds }),
   ];
   return takeInTurn(lists, { from, limit });
 }

@@ -3,6 +3,7 @@ import type { Counts } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDeadRows } from "./reader-dead-rows.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
+import { countRefreshes } from "./refreshes.ts";
 import { sql, type Sql } from "./statements.ts";
 
 /** Rows that are counted one by one at most: more would take longer than a look should, and hold an old state meanwhile. */
@@ -74,6 +75,7 @@ export async function readCounts(handle: ReadHandle): Promise<Counts> {
     oldestOwedAt: oldest?.at ?? null,
     pausedDestinations: await pausedDestinations(handle),
     due: await readDue(handle),
+    refreshes: await countRefreshes(handle),
     workers: await readWorkers(handle),
     deadRows: await readDeadRows(handle),
     now: handle.now,

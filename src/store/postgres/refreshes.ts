@@ -1,3 +1,5 @@
+import type { RefreshCounts } from "../reader.ts";
+import { listedRefresh, type ListedRefresh, placeAfter, type RefreshPage } from "../refresh-pages.ts";
 /** Refreshes of resources: wanted, claimed, ended. */
 import {
   type ClaimedRefresh,
@@ -105,4 +107,70 @@ export async function readRefresh(
 ): Promise<Refresh | undefined> {
   const [row] = await handle.run<RefreshRow>(one, [connection, account, kind, id]);
   return row && toRefresh(row);
+}
+
+// There are as many as sources that are not asked yet; the answer needs an order that no index of theirs has.
+const list = sql(
+  "read.refreshes",
+  `SELECT ${columns}, r.due_at, r.lease_until, r.reason, r.updated_at FROM counterfoil.refreshes AS r
+   WHERE (r.due_at IS NOT NULL OR (r.due_at IS NULL AND r.reason IS NOT NULL))
+     AND (r.connection, r.account, r.kind, r.id) > ($1, $2, $3, $4) AND ($5::text IS NULL OR r.connection = $5)
+   ORDER BY r.connection, r.account, r.kind, r.id LIMIT $6`,
+);
+
+/** Refreshes that are waiting or running, or have failed for good. */
+export async function listRefreshes(
+  handle: ReadHandle,
+  { connection = null }: { readonly connection?: string | null | undefined },
+  { after, limit }: RefreshPage,
+): Promise<ListedRefresh[]> {
+  const rows = await handle.run<RefreshRow>(list, [...placeAfter(after), connection, limit]);
+  return rows.map((row) => listedRefresh(toRefresh(row)));
+}
+
+// Index refreshes_due: one seek for each kind, which gives the earliest of it.
+const kindWalk = `kinds AS (
+    (SELECT kind, due_at FROM counterfoil.refreshes WHERE due_at IS NOT NULL ORDER BY kind, due_at LIMIT 1)
+    UNION ALL
+    SELECT next.kind, next.due_at FROM kinds CROSS JOIN LATERAL (
+      SELECT r.kind, r.due_at FROM counterfoil.refreshes AS r
+      WHERE r.due_at IS NOT NULL AND r.kind > kinds.kind ORDER BY r.kind, r.due_at LIMIT 1) AS next)`;
+
+const selectDue = sql(
+  "read.due-refreshes",
+  `WITH RECURSIVE ${kindWalk} SELECT kind, due_at AS at FROM kinds WHERE due_at <= $1 ORDER BY kind`,
+);
+
+/** Kinds with something due now, and since when, by name. */
+export function dueRefreshes(handle: ReadHandle): Promise<RefreshCounts["due"]> {
+  return handle.run<RefreshCounts["due"][number]>(selectDue, [handle.now]);
+}
+
+const countAll = sql(
+  "read.count-refreshes",
+  `SELECT (SELECT count(*) FROM counterfoil.refreshes WHERE due_at IS NOT NULL) AS owed,
+     (SELECT count(*) FROM counterfoil.refreshes WHERE due_at IS NULL AND reason IS NOT NULL) AS failed`,
+);
+
+export async function countRefreshes(handle: ReadHandle): Promise<RefreshCounts> {
+  const [counted] = await handle.run<{ readonly owed: number; readonly failed: number }>(countAll, []);
+  return { owed: counted?.owed ?? 0, failed: counted?.failed ?? 0, due: await dueRefreshes(handle) };
+}
+
+// Index refreshes_due: what is further away stands at the end of its kind. Whoever holds a row now writes
+// its next due time itself.
+const clamp = sql(
+  "refresh.clamp",
+  `WITH RECURSIVE ${kindWalk},
+   far AS MATERIALIZED (
+     SELECT r.connection, r.account, r.kind, r.id FROM counterfoil.refreshes AS r
+     WHERE r.kind IN (SELECT kind FROM kinds) AND r.due_at > $1
+     ORDER BY r.connection, r.account, r.kind, r.id FOR UPDATE OF r SKIP LOCKED)
+   UPDATE counterfoil.refreshes AS r SET due_at = $1 FROM far
+   WHERE r.connection = far.connection AND r.account = far.account AND r.kind = far.kind AND r.id = far.id RETURNING 1`,
+);
+
+/** Brings due times that are further away back to an instant; gives how many. */
+export async function clampRefreshes(handle: Handle, latest: number): Promise<number> {
+  return (await handle.run(clamp, [latest])).length;
 }

@@ -2,6 +2,7 @@
 import type { DueBounds, WorkerSign } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { laneWalk } from "./lanes.ts";
+import { clampRefreshes } from "./refreshes.ts";
 import { relation } from "./relation.ts";
 import { sql } from "./statements.ts";
 import { plain } from "./values.ts";
@@ -77,5 +78,6 @@ export async function clampDue(handle: Handle, bounds: DueBounds): Promise<numbe
     await handle.run(clampDeadlines, [wallMs + bounds.deadlinesMs]),
     found.length > 0 ? await handle.run(clampObligations, far.values(found)) : [],
   ];
-  return clamped.reduce((sum, { length }) => sum + length, 0);
+  const refreshes = await clampRefreshes(handle, wallMs + bounds.refreshesMs);
+  return clamped.reduce((sum, { length }) => sum + length, refreshes);
 }

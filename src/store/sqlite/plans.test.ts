@@ -25,6 +25,8 @@ const allowed = [
   /^SCAN counterfoil_(refusals|destinations|workers|notices)/,
   /^SCAN (o|r) USING INDEX counterfoil_\w+_(leased|attention)$/,
   /^SCAN counterfoil_(mismatches|receipts|obligations) USING COVERING INDEX counterfoil_\w+_(open|outcome)$/,
+  // Counts of what is open.
+  /^SCAN counterfoil_refreshes USING (COVERING )?INDEX counterfoil_refreshes_(due|failed)$/,
 ];
 
 async function useEverything({ store }: { readonly store: Store }): Promise<void> {
@@ -50,7 +52,13 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.settleNotices(["effect/a"], true);
     await tx.settleNotices(["effect/b"], false);
     await tx.forgetNotices(["effect/a"]);
-    await tx.clampDue({ receiptsMs: 1, deadlinesMs: 1, obligations: [{ effect: "ship/v1", withinMs: -1 }] });
+    await tx.wantRefreshes([{ tenant: "acme", connection: "stripe", account: "", kind: "customer", id: "c" }]);
+    await tx.clampDue({
+      receiptsMs: 1,
+      deadlinesMs: 1,
+      refreshesMs: 1,
+      obligations: [{ effect: "ship/v1", withinMs: -1 }],
+    });
     await tx.pauseDestination("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);
     await tx.owe([obligationDraft({ operationKey: "k3", orderKey: "acme/c" })]);
@@ -88,6 +96,7 @@ async function readEverything({ reader }: Store): Promise<void> {
   await reader.obligation("acme", obligationDraft().operationKey);
   await reader.obligation("acme", "k3");
   await reader.refusals(page);
+  await reader.refreshes({ connection: "stripe" }, { limit: 2 });
   await reader.snapshot(snapshotDraft());
   for (const connection of [undefined, "stripe"]) {
     for (const outcome of [undefined, "held", "applied"] as const) {

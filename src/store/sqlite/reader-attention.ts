@@ -2,13 +2,13 @@
  * What only an operator can decide: lists without a row in common, each read from a key on by an index
  * that holds little else.
  */
-import { type Found, type Key, readCursor, takeInTurn, untaken } from "../attention-pages.ts";
+import { type Found, type Key, readCursor, takeInTurn, unrefreshed, untaken } from "../attention-pages.ts";
 import type { Attention, AttentionPage } from "../reader.ts";
 import type { Refresh } from "../refresh-writes.ts";
 import { toObligation, toReceipt, type ObligationRow, type ReceiptRow } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
-import { failedRefreshes } from "./refreshes.ts";
+import { dueRefreshes, failedRefreshes } from "./refreshes.ts";
 import { obligationColumns, receiptColumns } from "./rows.ts";
 import { type Sql, sql } from "./statements.ts";
 
@@ -81,6 +81,7 @@ export function readAttention(handle: ReadHandle, { after, limit }: AttentionPag
     mismatched = [],
     effects = [],
     refreshes = [],
+    kinds = [],
   ] = from;
   const now = handle.stamp().wallMs;
   const receipts = (definition: Sql, key: Key, keyOf: (row: FoundReceipt) => Key): Found[] =>
@@ -103,6 +104,7 @@ export function readAttention(handle: ReadHandle, { after, limit }: AttentionPag
     receipts(mismatchedReceipts, mismatched, ({ id }) => [id]),
     untaken({ due: readDue(handle), workers: readWorkers(handle) }, { since: now - overdueMs, after: effects }),
     failedRefreshes(handle, refreshes, limit).map(foundRefresh),
+    unrefreshed(dueRefreshes(handle), { since: now - overdueMs, after: kinds }),
   ];
   return takeInTurn(lists, { from, limit });
 }

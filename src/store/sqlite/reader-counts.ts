@@ -2,6 +2,7 @@
 import type { Counts, LogSize } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
+import { countRefreshes } from "./refreshes.ts";
 import { sql, type Sql } from "./statements.ts";
 
 // Counting a whole table walks the pages of its narrowest index without reading an entry; what is left
@@ -59,6 +60,7 @@ export function readCounts(handle: ReadHandle): Counts {
     oldestOwedAt: oldest.at,
     pausedDestinations: pausedDestinations(handle),
     due: readDue(handle),
+    refreshes: countRefreshes(handle),
     workers: readWorkers(handle),
     ...(log && { log }),
     now: handle.stamp().wallMs,

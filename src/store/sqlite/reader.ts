@@ -1,6 +1,7 @@
 import type { Obligation } from "../../domain/obligation.ts";
 import type { Payload, Receipt } from "../../domain/receipt.ts";
 import type * as Contract from "../reader.ts";
+import type { ListedRefresh, RefreshPage } from "../refresh-pages.ts";
 import type { Refresh, ResourceKey } from "../refresh-writes.ts";
 import type { RefusalFacts } from "../store.ts";
 import type { ReadHandle } from "./handle.ts";
@@ -10,7 +11,7 @@ import { listObligations, readObligation } from "./reader-obligations.ts";
 import { listReceipts, readPayload, readReceipt } from "./reader-receipts.ts";
 import { listRefusals, readSnapshot } from "./reader-records.ts";
 import { readDueConnections } from "./reader-work.ts";
-import { readRefresh } from "./refreshes.ts";
+import { listRefreshes, readRefresh } from "./refreshes.ts";
 
 /** Runs reads against one state of the database. */
 export type Read = <T>(read: (handle: ReadHandle) => T) => Promise<T>;
@@ -63,6 +64,13 @@ export class SqliteReader implements Contract.StoreReader {
 
   refresh(key: ResourceKey): Promise<Refresh | undefined> {
     return this.#read((handle) => readRefresh(handle, key));
+  }
+
+  refreshes(
+    filter: { readonly connection?: string | undefined },
+    page: RefreshPage,
+  ): Promise<readonly ListedRefresh[]> {
+    return this.#read((handle) => listRefreshes(handle, filter, bounded(page)));
   }
 
   refusals(page: { readonly limit: number }): Promise<readonly RefusalFacts[]> {

@@ -1,3 +1,5 @@
+import type { RefreshCounts } from "../reader.ts";
+import { listedRefresh, type ListedRefresh, placeAfter, type RefreshPage } from "../refresh-pages.ts";
 /** Refreshes of resources: wanted, claimed, ended. */
 import {
   type ClaimedRefresh,
@@ -94,4 +96,72 @@ export function readRefresh(
 ): Refresh | undefined {
   const row = handle.statement(one).get(connection, account, kind, id);
   return row && toRefresh(row as unknown as RefreshRow);
+}
+
+// There are as many as sources that are not asked yet; the answer needs an order that no index of theirs has.
+const list = sql(
+  "read.refreshes",
+  `SELECT * FROM (
+     SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes WHERE due_at IS NOT NULL
+     UNION ALL
+     SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes
+       INDEXED BY counterfoil_refreshes_failed WHERE due_at IS NULL AND reason IS NOT NULL)
+   WHERE (connection, account, kind, id) > (?1, ?2, ?3, ?4) AND (?5 IS NULL OR connection = ?5)
+   ORDER BY connection, account, kind, id LIMIT ?6`,
+);
+
+/** Refreshes that are waiting or running, or have failed for good. */
+export function listRefreshes(
+  handle: ReadHandle,
+  { connection = null }: { readonly connection?: string | null | undefined },
+  { after, limit }: RefreshPage,
+): ListedRefresh[] {
+  const rows = handle.statement(list).all(...placeAfter(after), connection, limit);
+  return rows.map((row) => listedRefresh(toRefresh(row as unknown as RefreshRow)));
+}
+
+// Index counterfoil_refreshes_due: one seek for each kind.
+const nextKind = sql(
+  "read.refresh-kind",
+  `SELECT kind, due_at AS at FROM counterfoil_refreshes
+   WHERE due_at IS NOT NULL AND kind > ? ORDER BY kind, due_at LIMIT 1`,
+);
+
+/** Each kind with a due time, and the earliest of it. */
+function kindsOf(handle: Pick<Handle, "statement">): RefreshCounts["due"] {
+  const kinds: { readonly kind: string; readonly at: number }[] = [];
+  for (let after = ""; ;) {
+    const row = handle.statement(nextKind).get(after) as { readonly kind: string; readonly at: number } | undefined;
+    if (!row) return kinds;
+    kinds.push(row);
+    after = row.kind;
+  }
+}
+
+/** Kinds with something due now, and since when, by name. */
+export function dueRefreshes(handle: ReadHandle): RefreshCounts["due"] {
+  const now = handle.stamp().wallMs;
+  return kindsOf(handle).flatMap(({ kind, at }) => (at <= now ? [{ kind, at }] : []));
+}
+
+const countOwed = sql(
+  "read.count-refreshes",
+  "SELECT count(*) AS n FROM counterfoil_refreshes WHERE due_at IS NOT NULL",
+);
+const countFailed = sql(
+  "read.count-failed-refreshes",
+  "SELECT count(*) AS n FROM counterfoil_refreshes WHERE due_at IS NULL AND reason IS NOT NULL",
+);
+
+export function countRefreshes(handle: ReadHandle): RefreshCounts {
+  const [owed, failed] = [countOwed, countFailed].map((count) => Number(handle.statement(count).get()?.["n"]));
+  return { owed: owed ?? 0, failed: failed ?? 0, due: dueRefreshes(handle) };
+}
+
+// Index counterfoil_refreshes_due: what is further away stands at the end of its kind.
+const clamp = sql("refresh.clamp", "UPDATE counterfoil_refreshes SET due_at = ?1 WHERE kind = ?2 AND due_at > ?1");
+
+/** Brings due times that are further away back to an instant; gives how many. */
+export function clampRefreshes(handle: Handle, latest: number): number {
+  return kindsOf(handle).reduce((sum, { kind }) => sum + Number(handle.statement(clamp).run(latest, kind).changes), 0);
 }

@@ -2,6 +2,7 @@
 import type { DueBounds, WorkerSign } from "../store.ts";
 import { callsIn, hooksIn } from "./claims.ts";
 import type { Handle } from "./handle.ts";
+import { clampRefreshes } from "./refreshes.ts";
 import { type Sql, sql } from "./statements.ts";
 
 const seen = sql(
@@ -49,10 +50,11 @@ const calling = clampStatements(true);
 const hooks = clampStatements(false);
 
 /** Brings due times and deadlines that are further away than their bound back to it; gives how many. */
-export function clampDue(handle: Handle, { receiptsMs, deadlinesMs, obligations }: DueBounds): number {
+export function clampDue(handle: Handle, { receiptsMs, deadlinesMs, refreshesMs, obligations }: DueBounds): number {
   const { wallMs } = handle.stamp;
   let clamped = Number(handle.statement(clampReceipts).run(wallMs + receiptsMs).changes);
   clamped += Number(handle.statement(clampDeadlines).run(wallMs + deadlinesMs).changes);
+  clamped += clampRefreshes(handle, wallMs + refreshesMs);
   for (const { effect, withinMs } of obligations) {
     for (const statements of [calling, hooks]) {
       clamped += clampLanes(handle, statements, { effect, latest: wallMs + withinMs });
