@@ -1,6 +1,7 @@
+/** Refreshes of resources: wanted, claimed, ended. */
+
 import type { RefreshCounts } from "../reader.ts";
 import { listedRefresh, type ListedRefresh, placeAfter, type RefreshPage } from "../refresh-pages.ts";
-/** Refreshes of resources: wanted, claimed, ended. */
 import {
   type ClaimedRefresh,
   type Refresh,
