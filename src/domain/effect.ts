@@ -2,6 +2,7 @@ import type { AnswerMark } from "./answer-mark.ts";
 import type { Arrived } from "./arrived.ts";
 import type { Duration } from "./duration.ts";
 import type { Json } from "./json.ts";
+import type { KeyForm } from "./key-life.ts";
 import type { Reached } from "./obligation.ts";
 import type { Schema } from "./schema.ts";
 import type { Tx } from "./sql.ts";
@@ -54,10 +55,23 @@ export interface RequestSpec {
   readonly json?: Json;
 }
 
-/** Where the idempotency key travels and how long the provider keeps it; `"none"` where it has no contract. */
+/** How long a provider keeps a key, and what keys it takes. */
+interface KeyContract {
+  readonly keyLifetime: Duration;
+  /** The most characters that it takes. */
+  readonly lengthMax?: number;
+  /** How the key is written: `text` by default, or `uuid`, or `compact` where fewer than 32 characters are taken. */
+  readonly form?: KeyForm;
+}
+
+/**
+ * Where the idempotency key travels and how long the provider keeps it: in a header, a field of the JSON body,
+ * or a parameter of the URL's query. `"none"` where it has no contract.
+ */
 export type Idempotency =
-  | { readonly header: string; readonly keyLifetime: Duration; readonly lengthMax?: number }
-  | { readonly field: string; readonly keyLifetime: Duration; readonly lengthMax?: number }
+  | (KeyContract & { readonly header: string })
+  | (KeyContract & { readonly field: string })
+  | (KeyContract & { readonly query: string })
   | "none";
 
 /** Asking the provider whether an operation took effect. A throw or an undeclared non-2xx is unknown. */
@@ -264,7 +278,7 @@ export interface SendLookup<Input, Answer> {
 }
 
 /** How long the provider keeps the key that `send` hands over; `"none"` where it has no contract. */
-export type SendIdempotency = { readonly keyLifetime: Duration; readonly lengthMax?: number } | "none";
+export type SendIdempotency = KeyContract | "none";
 
 /** An effect that calls by an SDK. */
 export interface SendEffectOptions<Input, Answer> extends CommonEffectOptions<Input, Answer> {

@@ -22,6 +22,29 @@ describe("the wire key", () => {
     }
   });
 
+  test("other forms are of the same digest, and must never change either", () => {
+    expect(wireKey({ ...parts, form: "uuid" })).toBe("edda83a9-f53a-41c2-84fd-fda99e54af5c");
+    expect(wireKey({ ...parts, form: "compact" })).toBe("7dqDqfU6HChP39qZ5Ur1zoI5l8mT3Wp2hM4rQJUIfAA");
+    expect(wireKey({ ...parts, form: "compact", lengthMax: 25 })).toBe("7dqDqfU6HChP39qZ5Ur1zoI5l");
+  });
+
+  test("a UUID has the version and the variant that providers check, whatever the operation", () => {
+    fc.assert(
+      fc.property(fc.string(), (operationKey) => {
+        const uuid = wireKey({ ...parts, operationKey, form: "uuid", lengthMax: 36 });
+        expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      }),
+    );
+  });
+
+  test.each([
+    ["uuid", 35, "at least 36"],
+    ["compact", 21, "at least 22"],
+    ["of mine", 64, 'the form "of mine"'],
+  ])("the form %s in at most %d characters is refused", (form, lengthMax, words) => {
+    expect(() => wireKey({ ...parts, form: form as "uuid", lengthMax })).toThrow(words);
+  });
+
   test("a key is safe in a header, a URL and a provider that folds case, whatever its parts", () => {
     const text = fc.string({ unit: "binary" });
     fc.assert(

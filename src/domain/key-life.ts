@@ -3,7 +3,15 @@ import { sha256 } from "./digest.ts";
 import { elapsedMs, type Stamp } from "./instant.ts";
 
 const prefix = "cf-";
-const lengthMin = 32;
+
+/**
+ * How a key is written, where a provider does not take any text: `uuid` for those that take nothing else
+ * (the form of version 4, RFC 9562), `compact` for those that take few characters and tell cases apart.
+ */
+export type KeyForm = "text" | "uuid" | "compact";
+
+/** The fewest characters of a form: no fewer than 116 bits of the digest remain. */
+const lengthsMin: Readonly<Record<KeyForm, number>> = { text: 32, uuid: 36, compact: 22 };
 
 /** What a wire key is derived from. */
 export interface WireKeyParts {
@@ -11,8 +19,10 @@ export interface WireKeyParts {
   readonly operationKey: string;
   /** 1 for the first key of an obligation; a renewed key is the next number. */
   readonly generation: number;
-  /** The longest key that the provider takes, in characters. Default 255; at least 32. */
+  /** The longest key that the provider takes, in characters. Default 255; at least what `form` needs. */
   readonly lengthMax?: number | undefined;
+  /** Default `text`. */
+  readonly form?: KeyForm | undefined;
 }
 
 /**
@@ -25,23 +35,47 @@ export interface WireKeyParts {
  * that does not belong in a provider's logs; and because it has one length. The parts are framed as JSON,
  * so that no two lists of parts give the same text. At the shortest length, 116 bits remain.
  *
- * @throws RangeError when the generation is not a whole number above zero, or `lengthMax` is under 32.
+ * A `uuid` is the same digest with version and variant written over it; a `compact` key is its base64url.
+ *
+ * @throws RangeError when the generation is not a whole number above zero, or `lengthMax` is too short for the form.
  * @example
  * ```ts
  * wireKey({ tenant: "acme", operationKey: "order-1/fulfil/v1", generation: 1, lengthMax: 32 }); // "cf-edda83a9f53a1c284fdfda99e54af"
  * ```
  */
-export function wireKey({ tenant, operationKey, generation, lengthMax = 255 }: WireKeyParts): string {
+export function wireKey({ tenant, operationKey, generation, lengthMax = 255, form = "text" }: WireKeyParts): string {
   if (!Number.isSafeInteger(generation) || generation < 1) {
     throw new RangeError(`Cannot derive a wire key: generation is ${generation}, give a whole number above zero`);
   }
-  if (!Number.isSafeInteger(lengthMax) || lengthMax < lengthMin) {
-    throw new RangeError(
-      `Cannot derive a wire key of at most ${lengthMax} characters: at least ${lengthMin} are needed`,
-    );
+  const problem = keyLengthProblem({ lengthMax, form });
+  if (problem !== undefined) throw new RangeError(`Cannot derive a wire key: it ${problem}`);
+  const digest = sha256(JSON.stringify(["counterfoil wire key", tenant, operationKey, generation]));
+  switch (form) {
+    case "text":
+      return (prefix + digest).slice(0, lengthMax);
+    case "uuid":
+      return uuidOf(digest);
+    case "compact":
+      return Buffer.from(digest, "hex").toString("base64url").slice(0, lengthMax);
   }
-  const parts = JSON.stringify(["counterfoil wire key", tenant, operationKey, generation]);
-  return (prefix + sha256(parts)).slice(0, lengthMax);
+}
+
+/** Says why no key of this form fits; `undefined` when one does. */
+export function keyLengthProblem({
+  lengthMax = 255,
+  form = "text",
+}: Pick<WireKeyParts, "lengthMax" | "form">): string | undefined {
+  const lengthMin = Object.hasOwn(lengthsMin, form) ? lengthsMin[form] : undefined;
+  if (lengthMin === undefined) return `has the form "${form}"; known are ${Object.keys(lengthsMin).join(", ")}`;
+  if (Number.isSafeInteger(lengthMax) && lengthMax >= lengthMin) return undefined;
+  return `has at most ${lengthMax} characters; at least ${lengthMin} are needed`;
+}
+
+/** The first 122 bits of a digest, around version 4 and the variant of RFC 9562. */
+function uuidOf(digest: string): string {
+  const variant = ((Number.parseInt(digest.slice(15, 16), 16) & 0b11) | 0b1000).toString(16);
+  const parts = [digest.slice(0, 8), digest.slice(8, 12), `4${digest.slice(12, 15)}`];
+  return [...parts, `${variant}${digest.slice(16, 19)}`, digest.slice(19, 31)].join("-");
 }
 
 /** How long a provider keeps a key, and how much of that is left unused for safety. */

@@ -1,6 +1,6 @@
 import { durationMs, type Duration } from "../domain/duration.ts";
 import type { EffectDefinition } from "../domain/effect.ts";
-import { keyTermsProblem } from "../domain/key-life.ts";
+import { keyLengthProblem, keyTermsProblem } from "../domain/key-life.ts";
 import type { Limits } from "../domain/limits.ts";
 import { namePart } from "../domain/names.ts";
 import { verdictProblem } from "../domain/status-verdict.ts";
@@ -22,8 +22,11 @@ export function checkEffect(definition: EffectDefinition, limits: Limits): strin
 function kindProblem({ request, send, destination, idempotency }: EffectDefinition): string | undefined {
   if (typeof (request ?? send) !== "function") return "it has neither request nor send; say what it does";
   if (send === undefined) {
-    const placed = idempotency === "none" || "header" in idempotency || "field" in idempotency;
-    return placed ? undefined : "its idempotency key has no place; name the header or the field that it travels in";
+    const places =
+      idempotency === "none" ? 1 : ["header", "field", "query"].filter((place) => place in idempotency).length;
+    return places === 1
+      ? undefined
+      : `its idempotency key has ${places === 0 ? "no place" : "several places"}; name the header, field or query parameter that it travels in`;
   }
   const problem = namePart(destination);
   return problem === undefined ? undefined : `its destination ${problem}; name what it calls`;
@@ -60,12 +63,11 @@ function placeProblem(
   idempotency: Exclude<EffectDefinition["idempotency"], "none">,
   limits: Limits,
 ): string | undefined {
-  const { lengthMax } = idempotency;
-  if (lengthMax !== undefined && !(Number.isSafeInteger(lengthMax) && lengthMax >= 32)) {
-    return `its idempotency key has at most ${lengthMax} characters; at least 32 are needed`;
-  }
-  if (!("header" in idempotency) && !("field" in idempotency)) return undefined;
+  const tooShort = keyLengthProblem(idempotency);
+  if (tooShort !== undefined) return `its idempotency key ${tooShort}`;
   if ("field" in idempotency) return idempotency.field === "" ? "its idempotency field has no name" : undefined;
+  if ("query" in idempotency) return idempotency.query === "" ? "its idempotency parameter has no name" : undefined;
+  if (!("header" in idempotency)) return undefined;
   // Given as a header of the effect's own, it meets the rules that keep such a header from framing the message.
   const merged = mergeHeaders({ [idempotency.header]: "key" }, { system: contentType, bytesMax: limits.headerBytes });
   return merged.fits ? undefined : `its idempotency header: ${merged.problem}`;

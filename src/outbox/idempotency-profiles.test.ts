@@ -27,9 +27,9 @@ describe.each(profiles(idempotency))("the idempotency profile %s", (_name, profi
   });
 
   test("gets a key that the provider takes, and another one for every operation and generation", () => {
-    const { lengthMax } = profile;
+    const { lengthMax, form } = profile;
     const keyOf = (operationKey: string, generation = 1): string =>
-      wireKey({ tenant: "acme", operationKey, generation, ...(lengthMax !== undefined && { lengthMax }) });
+      wireKey({ tenant: "acme", operationKey, generation, lengthMax, form });
     const long = `${"order/".repeat(200)}1`;
     const keys = [keyOf("order-1"), keyOf(long), keyOf(`${long}2`), keyOf(long, 2)];
     expect(new Set(keys).size).toBe(keys.length);

@@ -25,6 +25,9 @@ export async function wireRequest(attempting: Attempting, operation: Operation<u
       ? withField(request.body, { field: idempotency.field, wireKey })
       : request.body;
   if (keyed === "unsendable") return unfit("unsendable", "the key goes into a body field, and the body cannot take it");
+  const url =
+    idempotency !== "none" && "query" in idempotency ? withParam(request.url, idempotency.query, wireKey) : request.url;
+  if (url === "unsendable") return unfit("unsendable", "the key goes into the query, which has that parameter already");
   const own = await ownHeaders(attempting, operation);
   if (!own.fits) return own;
   const systemHeaders: HeaderFields = {
@@ -32,7 +35,7 @@ export async function wireRequest(attempting: Attempting, operation: Operation<u
     ...(idempotency !== "none" && "header" in idempotency && { [idempotency.header.toLowerCase()]: wireKey }),
   };
   const method = request.method as CallRequest["method"];
-  return { fits: true, request: { method, url: request.url, body: keyed, headers: own.headers, systemHeaders } };
+  return { fits: true, request: { method, url, body: keyed, headers: own.headers, systemHeaders } };
 }
 
 /** Says why the stored request is not the one that was owed, or not for this kind of effect; `undefined` when it is. */
@@ -53,6 +56,14 @@ function withField(
   const text = new TextDecoder().decode(body).trimEnd().slice(0, -1);
   const comma = Object.keys(object).length > 0 ? "," : "";
   return new TextEncoder().encode(`${text}${comma}${JSON.stringify(field)}:${JSON.stringify(wireKey)}}`);
+}
+
+/** Adds the key as the last parameter of the query, so that what stands before it stays as it was frozen. */
+function withParam(text: string, name: string, wireKey: string): string {
+  const url = new URL(text);
+  if (url.searchParams.has(name)) return "unsendable";
+  url.search += `${url.search === "" ? "?" : "&"}${encodeURIComponent(name)}=${encodeURIComponent(wireKey)}`;
+  return url.href;
 }
 
 function unfit(cause: "altered" | "unsendable", problem: string): Wired {

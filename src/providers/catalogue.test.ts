@@ -44,7 +44,10 @@ function contracts(from: object = idempotency, path = "idempotency."): readonly 
   return Object.entries(from).flatMap(([name, value]: [string, object]) => {
     if (!("keyLifetime" in value)) return contracts(value, `${path}${name}.`);
     const { keyLifetime, lengthMax, lookupHint = "", unconfirmed: facts = {}, ...place } = value as IdempotencyProfile;
-    const key = "header" in place ? `header ${place.header}` : `field ${place.field}`;
+    const key =
+      Object.entries(place)
+        .find(([name]) => ["header", "field", "query"].includes(name))
+        ?.join(" ") ?? "";
     return [
       [`\`${path}${name}\``, key, keyLifetime, String(lengthMax ?? ""), lookupHint, Object.keys(facts).join(", ")],
     ];

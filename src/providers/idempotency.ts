@@ -1,9 +1,8 @@
 /**
  * What providers promise for a call that is made twice, as data that an effect takes as its `idempotency`.
- * Keys are hashes of operation and generation, cut to the longest that the provider takes.
+ * Keys are hashes of operation and generation, in the form that the provider takes and cut to its longest.
  *
- * Providers that are not here have no contract that is known, or one that needs another form of key: LINE
- * takes UUIDs only, Discord's nonce is too short to be unique, QuickBooks has it in the query.
+ * Providers that are not here have no contract of which anything is known but its name, or none at all.
  */
 import type { AnswerMark } from "../domain/answer-mark.ts";
 import type { Idempotency } from "../domain/effect.ts";
@@ -46,6 +45,9 @@ export const idempotency: {
   readonly mollie: IdempotencyProfile;
   readonly xero: IdempotencyProfile;
   readonly zendesk: IdempotencyProfile;
+  readonly line: IdempotencyProfile;
+  readonly discord: IdempotencyProfile;
+  readonly quickbooks: IdempotencyProfile;
 } = {
   stripe: {
     header: "Idempotency-Key",
@@ -128,6 +130,7 @@ export const idempotency: {
   },
   mollie: {
     header: "Idempotency-Key",
+    form: "uuid",
     keyLifetime: "1h",
     lookupHint: "list, and compare metadata",
     unconfirmed: { keyLifetime: "an hour is general knowledge" },
@@ -143,5 +146,31 @@ export const idempotency: {
     keyLifetime: "2h",
     lookupHint: "external_id",
     unconfirmed: { header: "the whole contract, of creating tickets, is general knowledge" },
+  },
+  line: {
+    header: "X-Line-Retry-Key",
+    form: "uuid",
+    keyLifetime: "24h",
+    replay: 'a 409 with the header x-line-accepted-request-id; an effect reads it as done by verdicts: { 409: "done" }',
+    unconfirmed: { keyLifetime: "24 hours are general knowledge", replay: "the 409 is general knowledge" },
+  },
+  discord: {
+    field: "nonce",
+    form: "compact",
+    keyLifetime: "2m",
+    lengthMax: 25,
+    replay: "the message that the first request made, where the request says enforce_nonce: true",
+    unconfirmed: { keyLifetime: 'Discord says "past few minutes"; two are taken, after which a lookup decides' },
+  },
+  quickbooks: {
+    query: "requestid",
+    keyLifetime: "1h",
+    lengthMax: 50,
+    replay: "the same answer for the same requestid",
+    unconfirmed: {
+      query: "the whole contract is general knowledge",
+      keyLifetime: "no document says how long a requestid is kept; an hour is taken, after which a lookup decides",
+      lengthMax: "50 is general knowledge",
+    },
   },
 };

@@ -73,10 +73,10 @@ export function operationOf(
   input: unknown,
   { idempotency }: EffectDefinition,
 ): Operation<unknown> {
-  const lengthMax = idempotency === "none" ? undefined : idempotency.lengthMax;
+  const { lengthMax, form } = idempotency === "none" ? {} : idempotency;
   return {
     key: tenantKey(row.tenant, row.operationKey),
-    wireKey: wireKey({ ...row, ...(lengthMax !== undefined && { lengthMax }) }),
+    wireKey: wireKey({ ...row, lengthMax, form }),
     tenant: row.tenant,
     input,
   };
@@ -108,9 +108,11 @@ export function requestDigest(
 }
 
 function keyPlace(idempotency: Exclude<EffectDefinition["idempotency"], "none">): readonly (string | number | null)[] {
-  const { lengthMax = null } = idempotency;
-  if ("header" in idempotency) return ["header", idempotency.header.toLowerCase(), lengthMax];
-  return "field" in idempotency ? ["field", idempotency.field, lengthMax] : ["send", lengthMax];
+  const { lengthMax = null, form = "text" } = idempotency;
+  const end = form === "text" ? [lengthMax] : [lengthMax, form];
+  if ("header" in idempotency) return ["header", idempotency.header.toLowerCase(), ...end];
+  if ("field" in idempotency) return ["field", idempotency.field, ...end];
+  return "query" in idempotency ? ["query", idempotency.query, ...end] : ["send", ...end];
 }
 
 function checkedInput(effect: Effect<never>, input: unknown): Json {

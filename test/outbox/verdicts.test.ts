@@ -330,3 +330,49 @@ describe("a key in the body", () => {
     else expect((await desk.see("order-1")).attempts).toMatchObject([{ verdict: "permanent", cause: "unsendable" }]);
   });
 });
+
+describe("a key in the query", () => {
+  async function urlsOf(url: string): Promise<readonly string[] | string | undefined> {
+    await using office = await openOffice();
+    const ship = office.effect({
+      idempotency: { query: "requestid", keyLifetime: "1h", lengthMax: 50 },
+      request: () => ({ method: "POST", url: `${office.provider.url}${url}`, json: {} }),
+    });
+    const desk = await office.desk({ effects: [ship] });
+    office.provider.failNext({ when: "before", kind: "answer", status: 503 });
+    await desk.owe("order-1");
+    await desk.work();
+    office.clock.advance(2_000);
+    await desk.work();
+    const { attempts } = await desk.see("order-1");
+    return attempts[0]?.cause === "unsendable" ? "unsendable" : office.provider.requests.map((each) => each.url);
+  }
+
+  test.each([
+    ["/v1/shipments", "/v1/shipments?"],
+    ["/v1/shipments?minor=70&name=a%20b", "/v1/shipments?minor=70&name=a%20b&"],
+  ])("is added to %s as its last parameter, the same every time", async (url, start) => {
+    const [first, second] = (await urlsOf(url)) ?? [];
+    expect(first?.slice(0, start.length)).toBe(start);
+    expect(first?.slice(start.length)).toMatch(/^requestid=cf-[0-9a-f]{47}$/);
+    expect(second).toBe(first);
+  });
+
+  test("does not go where that parameter stands already", async () => {
+    expect(await urlsOf("/v1/shipments?requestid=mine")).toBe("unsendable");
+  });
+});
+
+test("a key of a form that the provider asks for is the same for every attempt", async () => {
+  await using office = await openOffice();
+  const idempotency = { header: "X-Line-Retry-Key", form: "uuid", keyLifetime: "24h" } as const;
+  const desk = await office.desk({ effects: [office.effect({ idempotency })] });
+  office.provider.failNext({ when: "before", kind: "answer", status: 503 });
+  await desk.owe("order-1");
+  await desk.work();
+  office.clock.advance(2_000);
+  await desk.work();
+  const [first, second] = office.provider.requests.map(({ headers }) => headers["x-line-retry-key"]);
+  expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(second).toBe(first);
+});
