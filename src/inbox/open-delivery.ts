@@ -74,7 +74,7 @@ function opened(connection: Connection, openable: Openable, verdict: Verified | 
   const { headers, body: bytes, arrivedAtMs } = openable.delivery;
   const { authenticated, secretId } = verdict;
   const content = contentOf(connection, openable, bytes);
-  const items = rules.batch && content instanceof Uint8Array ? splitBatch(content, rules.batch.path) : undefined;
+  const items = rules.batch && content instanceof Uint8Array ? splitBatch(content, rules.batch) : undefined;
   if (Array.isArray(items)) {
     assertFew(items.length, openable.itemsMax);
     const kept = { headers: keptItemHeaders(rules, headers), secretId };

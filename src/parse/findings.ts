@@ -55,9 +55,14 @@ export class Findings {
     return this.#repeated.has(node);
   }
 
+  /** Where the last value met at a node begins and ends. */
+  spanOf(node: PlanNode): readonly [start: number, end: number] {
+    return [this.#starts[node.index] ?? 0, this.#ends[node.index] ?? 0];
+  }
+
   /** The last value met at a node, as it stands in the text. */
   textAt(node: PlanNode, text: string): string {
-    return text.slice(this.#starts[node.index], this.#ends[node.index]);
+    return text.slice(...this.spanOf(node));
   }
 
   #repeat(node: PlanNode): void {

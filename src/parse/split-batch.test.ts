@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JsonPath } from "../domain/json.ts";
 import { splitBatch } from "./split-batch.ts";
 
-function split(body: string | Uint8Array, path: JsonPath): readonly string[] | string {
-  const items = splitBatch(typeof body === "string" ? Buffer.from(body) : body, path);
+function split(body: string | Uint8Array, path: JsonPath, within?: JsonPath): readonly string[] | string {
+  const items = splitBatch(typeof body === "string" ? Buffer.from(body) : body, { path, within });
   return Array.isArray(items) ? items.map(String) : items.cause;
 }
 
@@ -39,4 +39,34 @@ test("the items of any list are its elements, however it is spaced", () => {
       );
     }),
   );
+});
+
+describe("an inner list", () => {
+  const inner = (body: string): readonly string[] | string => split(body, ["entry"], ["changes"]);
+
+  test("gives one item for each element, with all that stands around it as it stands", () => {
+    const entry = '{"id" : 9007199254740993,"changes":[ {"a":[1,2]}, {"b":"]"} ], "time":1}';
+    expect(inner(`{"entry":[${entry},{"changes":[{"c":1}],"id":2}]}`)).toEqual([
+      '{"id" : 9007199254740993,"changes":[{"a":[1,2]}], "time":1}',
+      '{"id" : 9007199254740993,"changes":[{"b":"]"}], "time":1}',
+      '{"changes":[{"c":1}],"id":2}',
+    ]);
+  });
+
+  test.each([
+    ["an empty one", '{"id":1,"changes":[]}'],
+    ["none", '{"id":1,"messaging":[1,2]}'],
+    ["one that is no list", '{"id":1,"changes":{"0":1}}'],
+    ["two of them", '{"changes":[1,2],"changes":[3]}'],
+    ["an item that is no object", "7"],
+  ])("leaves an item whole that has %s", (_what, item) => {
+    expect(inner(`{"entry":[${item}]}`)).toEqual([item]);
+  });
+
+  test("is not taken apart where the items would repeat more than is kept of a body", () => {
+    const batch = (count: number): string =>
+      `{"entry":[{"around":"${"x".repeat(4_096)}","changes":[${Array.from({ length: count }, (_each, index) => index).join(",")}]}]}`;
+    expect(inner(batch(1_000))).toHaveLength(1_000);
+    expect(inner(batch(1_100))).toBe("not_a_batch");
+  });
 });

@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { traitsOf } from "../../test/kit/preset-traits.ts";
 import { catalogue } from "./catalogue.ts";
 import { describeProvider, spanText } from "./describe-provider.ts";
 import { idempotency, type IdempotencyProfile } from "./idempotency.ts";
 import * as published from "./index.ts";
 
 const file = new URL("../../docs/catalogue.md", import.meta.url);
+const triedFor =
+  "Every preset is tried with two secrets in either order, headers of any case, headers that come twice, junk of every length, and its own samples over HTTP in pieces cut anywhere. Beyond that, what it has: a time that is too far from now on either side, test events on a live connection and the other way round, a batch with one bad item, a handshake with a right and a wrong proof.";
 const marker = /^<!-- From here on: .* -->$/m;
 
 /** A table as the formatter aligns it. */
@@ -31,6 +34,19 @@ function senders(): string {
     each.proof,
   ]);
   return table(["preset", "signature", "event id", "batch", "handshake", "sends again", "shown by"], rows);
+}
+
+/** What is tried for each beside what is tried for all: read off the data by the tests and by this page. */
+function tried(): string {
+  const mark = (has: boolean): string => (has ? "yes" : "");
+  const rows = Object.entries(catalogue).map(([exported, provider]) => {
+    const { body, isTimed, hasMode, isBatch, hasHandshake, idHeader } = traitsOf(provider);
+    const another = idHeader === undefined ? "" : idHeader.isSigned ? "refused" : "suspect";
+    const places = { everywhere: "refused", "in the signed fields": "refused in what is signed", nowhere: "not seen" };
+    return [`\`${exported}\``, places[body], ...[isTimed, hasMode, isBatch, hasHandshake].map(mark), another];
+  });
+  const headings = ["a changed byte of the body", "age", "test events", "one bad item", "handshake"];
+  return table(["preset", ...headings, "the same body under another id"], rows);
 }
 
 function unconfirmed(): string {
@@ -59,6 +75,7 @@ test("docs/catalogue.md shows what the data says", async () => {
   const prose = page.slice(0, page.search(marker)) + (marker.exec(page)?.[0] ?? "");
   const sections = [
     `## Senders\n\n${senders()}`,
+    `## What is tried for each\n\n${triedFor}\n\n${tried()}`,
     `## Unconfirmed settings\n\n${unconfirmed()}`,
     `## Contracts for calls\n\n${table(["profile", "key", "lives", "longest", "to look up", "unconfirmed"], contracts())}`,
   ];

@@ -43,7 +43,7 @@ export function describeProvider(rules: ProviderRules): ProviderDescription {
     type: sourceText(identity.type) + unsignedText([identity.type], rules),
     account: (identity.account ?? []).map(sourceText).join(", or ") || "none",
     mode: identity.mode ? pathText(identity.mode.path) : "none",
-    batch: batch ? `items of ${batch.path.length === 0 ? "the body" : pathText(batch.path)}` : "none",
+    batch: batchText(batch),
     handshake: handshakeText(rules.handshake),
     bodies: [...rules.contentTypes, ...rules.encodings].join(", "),
     answers: [...texts, ...(answerText === undefined ? [] : [`body "${answerText}"`])].join(", ") || "the usual",
@@ -147,6 +147,12 @@ function sourceText(source: FieldSource | ContentDigest): string {
     case "joined":
       return plainSources(source).map(sourceText).join(` ${source.by} `);
   }
+}
+
+function batchText(batch: ProviderRules["batch"]): string {
+  if (batch === undefined) return "none";
+  const items = `items of ${batch.path.length === 0 ? "the body" : pathText(batch.path)}`;
+  return batch.within === undefined ? items : `${items}, and of ${pathText(batch.within)} in each`;
 }
 
 function pathText(path: readonly (string | number)[]): string {

@@ -4,8 +4,9 @@ import type { Provider } from "./provider.ts";
 import { day } from "./spans.ts";
 
 /**
- * Meta, with WhatsApp: HMAC-SHA256 over the body under the app secret. Entries come in batches and have no id, so their
- * content tells them apart. Set `handshake.token` to the verify token.
+ * Meta, with WhatsApp: HMAC-SHA256 over the body under the app secret. Entries come in batches, and each has a batch of
+ * changes: an event is one change in its entry. Changes have no id, so their content tells them apart. Set
+ * `handshake.token` to the verify token.
  *
  * Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started
  */
@@ -14,7 +15,7 @@ export const meta: Provider<"meta"> = defineProvider({
   title: "Meta and WhatsApp",
   docs: "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
   schemes: [bodyHmac("x-hub-signature-256", { prefix: "sha256=" })],
-  batch: { path: ["entry"] },
+  batch: { path: ["entry"], within: ["changes"] },
   identity: {
     id: { from: "derived", parts: [{ from: "body", path: ["id"] }, { from: "digest" }] },
     type: {
@@ -44,7 +45,7 @@ export const meta: Provider<"meta"> = defineProvider({
   },
   sampleEnvelope: { object: "whatsapp_business_account" },
   unconfirmed: {
-    identity: "that a retry has the same entries is not documented; ids of messages stand within them",
+    identity: "that a retry has the same changes is not documented; ids of messages stand within them",
     ackMs: "no time limit for the answer is confirmed",
   },
 });

@@ -77,9 +77,11 @@ export interface ProviderSpec<Name extends string = string> {
   readonly signedBytes?: "sent" | "inflated";
   /**
    * Where the items of a batch stand. Each is an event: `identity`, `data`, `volatile` and `samples` are
-   * then of one item.
+   * then of one item. Where an item holds a list of events itself, `within` says where: each of them is then
+   * an event, whose item is the outer one with no other element in that list, so that what stands around it,
+   * such as an account, stands with each.
    */
-  readonly batch?: { readonly path: JsonPath };
+  readonly batch?: { readonly path: JsonPath; readonly within?: JsonPath };
   /**
    * How a body of `application/x-www-form-urlencoded` is read, where `contentTypes` has that type: as the
    * JSON in its field of this name, or by default as an object of all its fields, whose values are text.

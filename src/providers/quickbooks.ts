@@ -3,6 +3,9 @@ import { defineProvider } from "./define-provider.ts";
 import type { Provider } from "./provider.ts";
 import { day } from "./spans.ts";
 
+/** The one entity of an item. */
+const entity = ["dataChangeEvent", "entities", 0] as const;
+
 const quickbooksUnconfirmed = {
   schemes: "the whole scheme is general knowledge",
   identity: "the whole format is general knowledge",
@@ -12,8 +15,8 @@ const quickbooksUnconfirmed = {
 } as const;
 
 /**
- * QuickBooks Online, its notifications until now: HMAC-SHA256 over the body. One event for each company in the batch,
- * which names its changed entities. Nothing here was confirmed at the source.
+ * QuickBooks Online, its notifications until now: HMAC-SHA256 over the body. The batch names companies, and each
+ * its changed entities: one event for each of these. Nothing here was confirmed at the source.
  *
  * Source: https://developer.intuit.com/app/developer/qbo/docs/develop/webhooks
  */
@@ -22,19 +25,35 @@ export const quickbooks: Provider<"quickbooks"> = defineProvider({
   title: "QuickBooks Online",
   docs: "https://developer.intuit.com/app/developer/qbo/docs/develop/webhooks",
   schemes: [bodyHmac("intuit-signature", { encoding: "base64" })],
-  batch: { path: ["eventNotifications"] },
+  batch: { path: ["eventNotifications"], within: ["dataChangeEvent", "entities"] },
   identity: {
-    id: { from: "derived", parts: [{ from: "body", path: ["realmId"] }, { from: "digest" }] },
-    type: { from: "fixed", text: "dataChangeEvent" },
+    id: {
+      from: "derived",
+      parts: [
+        { from: "body", path: ["realmId"] },
+        { from: "body", path: [...entity, "name"] },
+        { from: "body", path: [...entity, "id"] },
+        { from: "body", path: [...entity, "operation"] },
+        { from: "body", path: [...entity, "lastUpdated"] },
+      ],
+    },
+    type: {
+      from: "joined",
+      by: ".",
+      of: [
+        { from: "body", path: [...entity, "name"] },
+        { from: "body", path: [...entity, "operation"] },
+      ],
+    },
     account: [{ from: "body", path: ["realmId"] }],
   },
-  data: ["dataChangeEvent"],
+  data: entity,
   ackMs: 3_000,
   retries: true,
   redeliveryMs: day,
   answers: { open: 200 },
   samples: {
-    dataChangeEvent: {
+    "Customer.Update": {
       realmId: "1",
       dataChangeEvent: {
         entities: [{ name: "Customer", id: "1", operation: "Update", lastUpdated: "2026-01-01T00:00:00.000Z" }],

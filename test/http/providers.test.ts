@@ -207,9 +207,23 @@ describe("a handshake", () => {
     expect((await ask("notion", event, { handshake: { onSecret } })).status).toBe(401);
   });
 
-  test("of Xero is an empty batch: 200 with nothing where it is signed, and 401 where it is not", async () => {
-    const right = await ask("xero", question("xero", { events: [] }));
-    const wrong = await ask("xero", question("xero", { events: [] }, 2));
-    expect([right.status, right.body.length, wrong.status]).toEqual([200, 0, 401]);
+  test.each([
+    ["xero", ""],
+    ["line", '{"items":[]}'],
+    ["asana", '{"items":[]}'],
+  ])(
+    "of %s, or its heartbeat, is an empty batch: 200 where it is signed, and 401 where it is not",
+    async (name, body) => {
+      const right = await ask(name, question(name, { events: [] }));
+      const wrong = await ask(name, question(name, { events: [] }, 2));
+      expect([right.status, right.body.toString(), wrong.status]).toEqual([200, body, 401]);
+    },
+  );
+
+  test("is tried above for every preset that has one", () => {
+    const questions = ["slack", "zoom", "discord", "discordInteractions"];
+    const others = ["asana", "dropbox", "meta", "msgraph", "notion", "trello", "woocommerce"];
+    const greeting = Object.keys(catalogue).filter((name) => catalogue[name]?.rules.handshake !== undefined);
+    expect(greeting.toSorted()).toEqual([...questions, ...others].toSorted());
   });
 });
