@@ -78,7 +78,7 @@ const store = SHOP_STORE === "sqlite" ? "" : `SHOP_STORE=${SHOP_STORE} `;
 const shop = `--config ${join("examples", "shop", "counterfoil.config.ts")}`;
 const at = port === 4600 ? "" : ` --url ${url}`;
 console.log(
-  `Ready: hooks on ${url}${app.basePath}/<connection> (${[...app.connections.keys()].join(", ")}), worker running, carriers on ${carrier.url} and ${courier.url}, data in ${store === "" ? folder : new URL(SHOP_STORE).host}`,
+  `Ready: hooks on ${url}${app.basePath}/<connection> (${[...app.connections.listed.keys()].join(", ")}), worker running, carriers on ${carrier.url} and ${courier.url}, data in ${store === "" ? folder : new URL(SHOP_STORE).host}`,
 );
 console.log(`Try:   ${store}${data}npm run -s counterfoil -- send stripe --id evt_1 --times 2 ${shop}${at}`);
 console.log(`Then:  ${store}${data}npm run -s counterfoil -- show acme 1042/fulfil/v1 ${shop}`);

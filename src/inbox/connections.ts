@@ -41,6 +41,8 @@ export class Connections {
   readonly #found = new Map<string, Kept>();
   /** Apart, so that ids which strangers make up displace nobody. */
   readonly #missing = new Map<string, Kept>();
+  /** The last id of the page of due ones that was looked at. */
+  #preparedTo = "";
   readonly #finding = new Map<string, Promise<Connection | undefined>>();
 
   constructor(options: ConnectionsOptions) {
@@ -54,9 +56,14 @@ export class Connections {
     return this.listed.get(id) ?? this.#kept(id)?.connection;
   }
 
-  /** The ids at hand. */
-  keys(): readonly string[] {
-    return [...this.listed.keys(), ...[...this.#found.keys()].filter((id) => this.#kept(id) !== undefined)];
+  /** All that are at hand now. What is done with them is done under these, whatever lapses meanwhile. */
+  atHand(): ReadonlyMap<string, Connection> {
+    const all = new Map(this.listed);
+    for (const id of this.#found.keys()) {
+      const connection = this.#kept(id)?.connection;
+      if (connection !== undefined) all.set(id, connection);
+    }
+    return all;
   }
 
   /** Whether an id is of a connection that there is, or may be. */
@@ -97,9 +104,18 @@ export class Connections {
     return finding;
   }
 
-  /** Finds what is not at hand, as far as it can be told now. */
-  async prepare(ids: readonly string[]): Promise<void> {
-    await Promise.all(ids.map(async (id) => this.find(id))).catch(() => undefined);
+  /**
+   * Finds what something is due of and what is not at hand, as far as it can be told now: a page of ids at
+   * each call, and another the next time, so that those which are gone keep no others waiting.
+   */
+  async prepareDue(
+    due: (page: { readonly except: readonly string[]; readonly after: string }) => Promise<readonly string[]>,
+    limit: number,
+  ): Promise<void> {
+    if (!this.isOpen) return;
+    const ids = await due({ except: [...this.atHand().keys()], after: this.#preparedTo });
+    this.#preparedTo = ids.length < limit ? "" : (ids.at(-1) ?? "");
+    await Promise.allSettled(ids.map(async (id) => this.find(id)));
   }
 
   #kept(id: string): Kept | undefined {

@@ -43,46 +43,51 @@ export async function applyDue(context: ReapplyContext): Promise<boolean> {
   const { runtime, connections } = context;
   let due: readonly OpenReceipt[] = [];
   await findDue(context);
+  const atHand = connections.atHand();
   try {
     const decided = await transact(runtime, async (tx, signals) => {
-      due = await tx.dueReceipts({ limit: batchMax, connections: [...connections.keys()] });
+      due = await tx.dueReceipts({ limit: batchMax, connections: [...atHand.keys()] });
       const results: Decided[] = [];
       const startedMs = runtime.clock.monotonicMs();
       for (const open of due) {
         // Leases are renewed between transactions: what is left over is due again at once.
         if (runtime.clock.monotonicMs() - startedMs > runtime.limits.groupMs) break;
-        results.push(await decide(tx, open, { context, signals, force: false, by: "retry" }));
+        const connection = atHand.get(open.receipt.connection);
+        results.push(await decide(tx, open, { runtime, connection, signals, force: false, by: "retry" }));
       }
       return results;
     });
     tell(runtime, decided, "retry");
   } catch (error) {
     if (due.length === 0 || !hasCode(error, ...oneEventsTroubles, "STORE_BUSY")) throw error;
-    await applyEachAlone(context, due);
+    await applyEachAlone(context, due, atHand);
   }
   return due.length > 0;
 }
 
 /** Finds the connections of what is due that no list holds, before a transaction that would wait for them. */
 async function findDue({ runtime, connections }: ReapplyContext): Promise<void> {
-  if (!connections.isOpen) return;
-  const except = connections.keys();
-  await connections.prepare(await runtime.store.reader.dueConnections({ except, limit: batchMax }));
+  const { reader } = runtime.store;
+  await connections.prepareDue((page) => reader.dueConnections({ ...page, limit: batchMax }), batchMax);
 }
 
-async function findOf({ runtime, connections }: ReapplyContext, receiptId: number): Promise<void> {
-  if (!connections.isOpen) return;
+/** Rejects with CONNECTION_UNAVAILABLE where it cannot be told now: that decides nothing about the event. */
+async function findOf({ runtime, connections }: ReapplyContext, receiptId: number): Promise<Connection | undefined> {
   const detail = await runtime.store.reader.receipt(receiptId);
-  if (detail !== undefined) await connections.prepare([detail.receipt.connection]);
+  return detail && (await connections.find(detail.receipt.connection));
 }
 
 /** One that waits in vain for what somebody else holds keeps nobody else from being applied. */
-async function applyEachAlone(context: ReapplyContext, due: readonly OpenReceipt[]): Promise<void> {
+async function applyEachAlone(
+  context: ReapplyContext,
+  due: readonly OpenReceipt[],
+  atHand: ReadonlyMap<string, Connection>,
+): Promise<void> {
   let busy: { readonly error: unknown } | undefined;
   let applied = 0;
   for (const { receipt } of due) {
     try {
-      await applyAlone(context, receipt);
+      await applyAlone(context, receipt, atHand.get(receipt.connection));
       applied += 1;
     } catch (error) {
       if (!hasCode(error, "STORE_BUSY")) throw error;
@@ -92,9 +97,13 @@ async function applyEachAlone(context: ReapplyContext, due: readonly OpenReceipt
   if (busy && applied === 0) throw busy.error;
 }
 
-async function applyAlone(context: ReapplyContext, { id, version }: Receipt): Promise<void> {
+async function applyAlone(
+  context: ReapplyContext,
+  { id, version }: Receipt,
+  connection: Connection | undefined,
+): Promise<void> {
   try {
-    await reapply(context, id, { version, force: false, by: "retry" });
+    await reapply(context, id, { version, force: false, by: "retry", connection });
   } catch (error) {
     if (!hasCode(error, "CHANGED", "BYTES_EXPIRED")) throw error;
   }
@@ -106,6 +115,8 @@ export interface ReapplyOptions {
   /** Take its snapshots also on a tie. */
   readonly force: boolean;
   readonly by: "retry" | "operator";
+  /** Under which it runs; found where it is left out. */
+  readonly connection?: Connection | undefined;
   /** Written in the same transaction, such as an audit entry. */
   readonly also?: (tx: StoreTx, before: Receipt, decision: Decision) => Promise<void>;
 }
@@ -113,22 +124,22 @@ export interface ReapplyOptions {
 /**
  * Runs one stored event's handler now.
  *
- * Rejects with NOT_FOUND, CHANGED, or BYTES_EXPIRED. A handler that fails holds the event again.
+ * Rejects with NOT_FOUND, CHANGED, BYTES_EXPIRED, or CONNECTION_UNAVAILABLE. A handler that fails holds the event again.
  */
 export async function reapply(context: ReapplyContext, receiptId: number, options: ReapplyOptions): Promise<Decision> {
   const { runtime } = context;
-  await findOf(context, receiptId);
+  const connection = options.connection ?? (await findOf(context, receiptId));
   let decided: Decided;
   try {
     decided = await transact(runtime, async (tx, signals) => {
       const open = await lock(tx, receiptId, options.version);
-      const result = await decide(tx, open, { context, signals, force: options.force, by: options.by });
+      const result = await decide(tx, open, { runtime, connection, signals, force: options.force, by: options.by });
       await options.also?.(tx, open.receipt, result.decision);
       return result;
     });
   } catch (error) {
     if (!hasCode(error, ...oneEventsTroubles)) throw error;
-    decided = await holdBroken(context, receiptId, { options, error });
+    decided = await holdBroken(runtime, receiptId, { options: { ...options, connection }, error });
   }
   tell(runtime, [decided], options.by);
   return decided.decision;
@@ -136,14 +147,14 @@ export async function reapply(context: ReapplyContext, receiptId: number, option
 
 /** The handler ended the transaction itself, or COMMIT was refused: the event is held without running it. */
 async function holdBroken(
-  { runtime, connections }: ReapplyContext,
+  runtime: Runtime,
   receiptId: number,
   { options, error }: { readonly options: ReapplyOptions; readonly error: unknown },
 ): Promise<Decided> {
   return transact(runtime, async (tx) => {
     const { receipt } = await lock(tx, receiptId, options.version);
     const decision = whereFinal(receipt, heldBy(runtime, receipt, error));
-    const connection = connections.get(receipt.connection);
+    const { connection } = options;
     await settle(tx, { receipt, decision, connection, runtime, rank: null, orderKey: receipt.orderKey });
     await options.also?.(tx, receipt, decision);
     return { receipt, decision };
@@ -178,7 +189,8 @@ interface Decided {
 }
 
 interface DecideOptions {
-  readonly context: ReapplyContext;
+  readonly runtime: Runtime;
+  readonly connection: Connection | undefined;
   readonly signals: Signals;
   readonly force: boolean;
   readonly by: ReapplyOptions["by"];
@@ -186,11 +198,9 @@ interface DecideOptions {
 
 async function decide(tx: StoreTx, open: OpenReceipt, options: DecideOptions): Promise<Decided> {
   const { receipt, payload } = open;
-  const { context, signals } = options;
-  const { runtime } = context;
-  const connection = context.connections.get(receipt.connection);
+  const { runtime, connection, signals } = options;
   const stored = connection && payload ? readStored(connection, receipt, payload) : undefined;
-  const { rank, line } = standing(receipt, stored);
+  const { rank, line } = standing(open, stored);
   const found =
     (await behind(tx, { receipt, rank, line }, options.by)) ?? (await foundBy(tx, { receipt, stored, ...options }));
   const decision = whereFinal(receipt, found);
@@ -204,12 +214,21 @@ async function decide(tx: StoreTx, open: OpenReceipt, options: DecideOptions): P
   return { receipt, decision };
 }
 
-/** Where an event stands: its line stays the one that it joined, whatever the configuration says today. */
-function standing(receipt: Receipt, stored: StoredReading | undefined): { rank: string | null; line: OrderKey | null } {
+/**
+ * Where an event stands: its line stays the one that it joined, whatever the configuration says today, and
+ * so does its place in it where the event cannot be read now.
+ */
+function standing(
+  { receipt, rank }: OpenReceipt,
+  stored: StoredReading | undefined,
+): { rank: string | null; line: OrderKey | null } {
   const reading = stored?.reading.kind === "runnable" ? stored.reading : undefined;
   const orderKey = receipt.orderKey ?? reading?.orderKey ?? null;
   const { connection, account } = receipt;
-  return { rank: reading?.rank ?? null, line: orderKey === null ? null : { connection, account, orderKey } };
+  return {
+    rank: reading === undefined ? rank : reading.rank,
+    line: orderKey === null ? null : { connection, account, orderKey },
+  };
 }
 
 /** An event that another of its line stands in front of does not overtake it, also not by an operator's word. */
@@ -231,11 +250,11 @@ async function foundBy(
   tx: StoreTx,
   run: DecideOptions & { readonly receipt: Receipt; readonly stored: StoredReading | undefined },
 ): Promise<Decision> {
-  const { receipt, stored, force, signals, context } = run;
+  const { receipt, stored, force, signals, runtime } = run;
   if (stored === undefined) {
     return { outcome: "held", reason: "its connection is not configured, or its bytes are gone" };
   }
-  return decisionOf(tx, { receipt, stored, force, runtime: context.runtime, signals });
+  return decisionOf(tx, { receipt, stored, force, runtime, signals });
 }
 
 async function decisionOf(

@@ -1,4 +1,4 @@
-import { isFinal, unmappedReason } from "../domain/outcome.ts";
+import { conflictReasons, isFinal, unmappedReason } from "../domain/outcome.ts";
 import { lookAt, type ReceiptAction, runAgain } from "./act-on-receipt.ts";
 import type { Acted, Acting } from "./acting.ts";
 
@@ -6,6 +6,11 @@ import type { Acted, Acting } from "./acting.ts";
 export async function apply(acting: Acting, request: ReceiptAction): Promise<Acted> {
   const facts = await lookAt(acting, request, "apply");
   const { outcome, reason } = facts.receipt;
+  if (outcome === "conflict" && reason === conflictReasons.operation) {
+    throw facts.refuse(
+      "an operation key is taken by other input; mend the key in its handler and reprocess it, or resolve it as kept",
+    );
+  }
   if (outcome === "conflict") {
     throw facts.refuse("it is in conflict; resolve it: keep what is there, or take this event's content");
   }

@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/instant.ts";
 import { isAbandoned, type Obligation, type ObligationState, runsHook } from "../domain/obligation.ts";
-import { behindReason, isFinal, unmappedReason } from "../domain/outcome.ts";
+import { behindReason, conflictReasons, isFinal, unmappedReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { KeyStanding } from "./key-standing.ts";
 
@@ -50,6 +50,9 @@ export function nextOfReceipt({ outcome, reason, dueAt, deadlineAt }: Receipt, n
     return byItself("nothing, until a handler is mapped to its type; apply then runs it", null);
   }
   if (isFinal(outcome)) return byItself("nothing: the outcome is final", null);
+  if (outcome === "conflict" && reason === conflictReasons.operation) {
+    return byOperator("mend the operation key in its handler and reprocess it, or resolve it as kept");
+  }
   if (outcome === "conflict") return byOperator("resolve it: keep what is there, or take this event's content");
   if (outcome === "suspect") return byOperator("apply it if it is genuine, or resolve it as kept if it is a replay");
   if (outcome === "quarantined") return byOperator("apply it once it can be read, or resolve it as kept");

@@ -1,4 +1,7 @@
+import { hasCode } from "../domain/errors.ts";
 import { conflictReasons, type Decision, isFinal } from "../domain/outcome.ts";
+import type { Connection } from "../inbox/connection.ts";
+import type { Connections } from "../inbox/connections.ts";
 import { place } from "../inbox/schedule.ts";
 import { auditTarget } from "../store/audit-target.ts";
 import { refreshedKey } from "../work/refreshed.ts";
@@ -22,7 +25,7 @@ export async function resolve(acting: Acting, request: ReceiptAction, choice: Re
   if (outcome !== "conflict") throw facts.refuse(`it is ${outcome}, not in conflict; apply runs its handler`);
   if (facts.receipt.reason === conflictReasons.operation) {
     throw facts.refuse(
-      "an operation key is taken by other input, which no content can change; keep it, or mend the key and apply it",
+      "an operation key is taken by other input, which no content can change; keep it, or mend the key in its handler and reprocess it",
     );
   }
   if (choice === "refresh") return refresh(acting, facts, request.why);
@@ -33,13 +36,13 @@ export async function resolve(acting: Acting, request: ReceiptAction, choice: Re
 async function keep(acting: Acting, { receipt, stale }: ReceiptFacts, why: string | undefined): Promise<Acted> {
   const { runtime, connections } = acting;
   const decision: Decision = { outcome: "resolved", reason: "an operator kept what was there" };
-  const bytesKeptMs = connections.get(receipt.connection)?.bytesKeptMs ?? runtime.limits.bytesMs;
+  const connection = await found(connections, receipt.connection);
+  const bytesKeptMs = connection?.bytesKeptMs ?? runtime.limits.bytesMs;
   const { orderKey } = receipt;
   await transact(runtime, async (tx, signals) => {
     const placing = { now: tx.now, limits: runtime.limits, random: runtime.random, bytesKeptMs, rank: null, orderKey };
     if (orderKey !== null) {
-      const { connection, account } = receipt;
-      await tx.lockOrders([{ connection, account, orderKey }]);
+      await tx.lockOrders([{ connection: receipt.connection, account: receipt.account, orderKey }]);
       // Whoever is next in the line is due by this commit.
       signals.arrived = true;
     }
@@ -47,10 +50,27 @@ async function keep(acting: Acting, { receipt, stale }: ReceiptFacts, why: strin
     if (settled !== true) throw stale();
     await auditReceipt(acting, tx, { action: "resolve keep", why, before: receipt, after: decision });
   });
-  const { connection, account, eventId } = receipt;
-  runtime.emit({ kind: "event.decided", connection, account, eventId, outcome: decision.outcome, by: "operator" });
+  const { account, eventId } = receipt;
+  runtime.emit({
+    kind: "event.decided",
+    connection: receipt.connection,
+    account,
+    eventId,
+    outcome: decision.outcome,
+    by: "operator",
+  });
   tell(acting, "resolve keep", auditTarget("receipt", receipt.id));
   return { changed: true, says: "It is resolved: what is kept stays, this event's content is not taken" };
+}
+
+/** One that cannot be told now keeps nobody from closing its event: its bytes then stay for the default time. */
+async function found(connections: Connections, id: string): Promise<Connection | undefined> {
+  try {
+    return await connections.find(id);
+  } catch (error) {
+    if (hasCode(error, "CONNECTION_UNAVAILABLE", "OVERLOADED")) return undefined;
+    throw error;
+  }
 }
 
 /** Leaves the decision to the source: what it says is kept, and the event is looked at once more then. */

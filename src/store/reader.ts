@@ -164,8 +164,12 @@ export interface StoreReader {
   counts(): Promise<Counts>;
   pausedDestinations(): Promise<Counts["pausedDestinations"]>;
   receipts(filter: ReceiptFilter, page: Page): Promise<readonly Receipt[]>;
-  /** Connections of which an event is due, other than these. */
-  dueConnections(options: { readonly except: readonly string[]; readonly limit: number }): Promise<readonly string[]>;
+  /** Connections of which an event is due, other than these, in the order of their ids behind one. */
+  dueConnections(options: {
+    readonly except: readonly string[];
+    readonly after: string;
+    readonly limit: number;
+  }): Promise<readonly string[]>;
   obligations(filter: ObligationFilter, page: Page): Promise<readonly Obligation[]>;
   receipt(id: number): Promise<ReceiptDetail | undefined>;
   obligation(tenant: string, operationKey: string): Promise<ObligationDetail | undefined>;

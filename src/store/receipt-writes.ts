@@ -91,5 +91,7 @@ export interface InLine {
 
 export interface OpenReceipt {
   readonly receipt: Receipt;
+  /** The rank that it was given when it was last read. */
+  readonly rank: string | null;
   readonly payload: Payload | null;
 }

@@ -117,6 +117,25 @@ describe("an operator", () => {
   });
 });
 
+test("one that cannot be read now keeps its place in the line, and nobody waits behind it for ever", async () => {
+  let unreadable = false;
+  const server = await lines({
+    releaseBy: ({ data }) => {
+      if (unreadable) throw new TypeError("The data cannot be read as it was told to");
+      return (data as Change).n;
+    },
+  });
+  failing.add("a-1");
+  for (const n of [1, 2]) await server.post(change("a", n));
+  unreadable = true;
+  const operator = server.app.operator({ who: "test" });
+  const applied = await operator.apply({ receiptId: await receiptId(server, "a-1") });
+  expect(applied.says).toMatch(/^It is quarantined now/);
+  unreadable = false;
+  await drain(server);
+  expect(await server.log("a")).toEqual([2]);
+});
+
 test("a parked event keeps its line until what it waits for is there", async () => {
   const server = await lines();
   expect(await server.post(change("a", 1, { wait: "b" }))).toMatchObject({ status: 202, outcome: "parked" });

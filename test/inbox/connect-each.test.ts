@@ -6,20 +6,24 @@ import { eventually } from "../../src/testing/eventually.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { caseSecret, type CaseOptions, sender, signedEvent, startCase } from "../support/case-server.ts";
 
-type Row = Pick<ConnectOptions<"sender">, "tenant" | "secrets">;
+type Row = Pick<ConnectOptions<"sender">, "tenant" | "secrets" | "retention">;
 let rows: Record<string, Row | (() => Promise<Row | null>)>;
 let asked: string[];
 
 beforeEach(() => {
   asked = [];
+  isBroken = false;
+  whenChanged = () => undefined;
   rows = {
     acme: { tenant: "acme", secrets: [caseSecret] },
     globex: { tenant: "globex", secrets: [caseSecret] },
   };
 });
 
-let isBroken = false;
+let isBroken: boolean;
+let whenChanged: () => void;
 const changed = sender.on("changed", () => {
+  whenChanged();
   if (isBroken) throw new Error("broken for now");
 });
 const find: FindConnection<"sender"> = async ({ shop = "" }) => {
@@ -148,6 +152,75 @@ test("what is due is retried, and an operator acts, also where nothing was found
   expect(await next.outcomes({ outcome: "held" })).toEqual(["evt-1 held"]);
   await next.app.drain({ budget: "10s" });
   expect(await next.outcomes()).toEqual(["evt-1 applied", "evt-2 applied"]);
+});
+
+test("what is due of many that are gone keeps no other's event waiting", async () => {
+  isBroken = true;
+  const limits = { heldFirstMs: 1, heldMaxMs: 1 };
+  const server = await start({ limits });
+  const gone = Array.from({ length: 33 }, (_, n) => `gone-${n}`);
+  for (const shop of [...gone, "quiet"]) {
+    rows[shop] = { tenant: shop, secrets: [caseSecret] };
+    expect(await server.post(signedEvent(`evt-${shop}`), `shops/${shop}`)).toMatchObject({ outcome: "held" });
+  }
+  await server.app.stop();
+  isBroken = false;
+  for (const shop of gone) delete rows[shop];
+  const next = await start({ database: server.database, limits });
+  for (let n = 0; n < 2; n += 1) await next.app.drain({ budget: "10s" });
+  expect(await next.outcomes({ connection: "shops/quiet" })).toEqual(["evt-quiet applied"]);
+  expect(new Set(await next.outcomes({ outcome: "held" })).size).toBe(gone.length);
+});
+
+test("one that lapses while its event waits in a batch holds nothing", async () => {
+  isBroken = true;
+  const clock = new VirtualClock({ wallMs: Date.now() });
+  const server = await start({ clock, limits: { connectionMs: 100 } });
+  for (const event of ["evt-1", "evt-2"]) await server.post(signedEvent(event), "shops/acme");
+  clock.advance(10_000);
+  isBroken = false;
+  whenChanged = () => clock.advance(100);
+  await server.app.drain({ budget: "10s" });
+  const receipts = await server.app.runtime.store.reader.receipts({}, { limit: 9 });
+  expect(receipts.map(({ outcome, tries }) => [outcome, tries])).toEqual([
+    ["applied", 1],
+    ["applied", 1],
+  ]);
+});
+
+test("an operator is told when it cannot be found now, and the event stays as it is", async () => {
+  isBroken = true;
+  const server = await start();
+  await server.post(signedEvent("evt-1"), "shops/acme");
+  await server.app.stop();
+  isBroken = false;
+  const row = rows["acme"]!;
+  rows["acme"] = () => Promise.reject(new Error("the table of shops is locked"));
+  const next = await start({ database: server.database });
+  const operator = next.app.operator({ who: "ada" });
+  const [held] = await operator.receipts();
+  const unavailable = { code: "CONNECTION_UNAVAILABLE", message: expect.stringMatching(/shops\/acme/) as unknown };
+  await expect(operator.apply({ receiptId: held!.id })).rejects.toMatchObject(unavailable);
+  expect(await operator.receipts()).toEqual([held]);
+  rows["acme"] = row;
+  expect((await operator.apply({ receiptId: held!.id })).says).toBe("It is applied now");
+});
+
+test("an event that is kept has the retention of its connection, where nothing was found yet as well", async () => {
+  isBroken = true;
+  const server = await start();
+  rows["acme"] = { tenant: "acme", secrets: [caseSecret], retention: { bytes: "0s" } };
+  for (const event of ["evt-1", "evt-2"]) await server.post(signedEvent(event), "shops/acme");
+  await server.app.stop();
+  const next = await start({ database: server.database });
+  const operator = next.app.operator({ who: "ada" });
+  const [second, first] = await operator.receipts();
+  await operator.resolve({ receiptId: first!.id, choice: "keep" });
+  await expect(operator.payload(first!.id)).rejects.toMatchObject({ code: "BYTES_EXPIRED" });
+  const last = await start({ database: server.database });
+  rows["acme"] = () => Promise.reject(new Error("the table of shops is locked"));
+  const other = last.app.operator({ who: "ada" });
+  expect(await other.resolve({ receiptId: second!.id, choice: "keep" })).toMatchObject({ changed: true });
 });
 
 test("the application's own work is done under one as under a listed one", async () => {

@@ -249,6 +249,26 @@ test("a conflict is resolved by keeping what is there, or by taking the event's 
   expect(await push(app, "second", "d-2")).toBe("duplicate");
 });
 
+test("a conflict of an operation key is mended in its handler and reprocessed: apply, take and what is next say so", async () => {
+  const owing = (key: (id: string) => string) =>
+    stripe.on("payment_intent.succeeded", ({ event, owe }) =>
+      owe(ship, { key: [key(event.id), "fulfil", "v1"], input: { order: event.id } }),
+    );
+  const app = await shop({ handlers: [owing(() => "order-1")] });
+  expect(await pay(app)).toBe("applied");
+  expect(await pay(app, { id: "evt_2", amount: 2 })).toBe("conflict");
+  const { id: receiptId } = await newest(app);
+  const operator = app.operator({ who: "ada" });
+  const says = /mend the (operation )?key in its handler and reprocess it/;
+  await expect(operator.resolve({ receiptId, choice: "take" })).rejects.toEqual(coded("NOT_ALLOWED", says));
+  await expect(operator.apply({ receiptId })).rejects.toEqual(coded("NOT_ALLOWED", says));
+  expect((await operator.receipt(receiptId)).next.text).toMatch(says);
+  await app.stop();
+  const mended = await shop({ handlers: [owing((id) => id)] }, app.address);
+  expect((await mended.operator({ who: "ada" }).reprocess({ receiptId })).says).toBe("It is applied now");
+  expect(await owed(mended)).toBe(2);
+});
+
 test("a mismatch is on the list until it is acknowledged, and the event stays as it was decided", async () => {
   const app = await shop();
   const operator = app.operator({ who: "ada" });

@@ -62,13 +62,15 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
       await open({ eventId: "3", connection: "shops/a" });
       await open({ eventId: "4", connection: "shops/b" }, { dueInMs: 5_000 });
       await open({ eventId: "5", connection: "shops/c" }, { dueAt: null });
-      const told = async (except: readonly string[], limit = 9) =>
-        (await store.reader.dueConnections({ except, limit })).toSorted();
+      const told = (except: readonly string[], limit = 9, after = "") =>
+        store.reader.dueConnections({ except, after, limit });
       expect(await told([])).toEqual(["shops/a", "stripe"]);
       expect(await told(["stripe", "other"])).toEqual(["shops/a"]);
       clock.advance(5_000);
       expect(await told(["stripe"])).toEqual(["shops/a", "shops/b"]);
-      expect(await told([], 2)).toHaveLength(2);
+      expect(await told([], 2)).toEqual(["shops/a", "shops/b"]);
+      expect(await told([], 2, "shops/b")).toEqual(["stripe"]);
+      expect(await told([], 2, "stripe")).toEqual([]);
     });
 
     test("only the named connections' events are given, and no more than asked", async () => {

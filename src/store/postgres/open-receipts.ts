@@ -26,7 +26,7 @@ const selectDue = sql(
    free AS MATERIALIZED (
      SELECT h.id FROM held AS h JOIN counterfoil.receipts AS r USING (id)
      WHERE CASE WHEN r.order_key IS NULL THEN true ELSE pg_try_advisory_xact_lock(${lineLock("r")}) END)
-   SELECT ${receiptColumns}, p.bytes, p.headers FROM free JOIN (${receiptTables}) USING (id)
+   SELECT ${receiptColumns}, r.rank, p.bytes, p.headers FROM free JOIN (${receiptTables}) USING (id)
    LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id ORDER BY r.rank, r.id`,
 );
 
@@ -45,7 +45,7 @@ export async function dueReceipts(
 
 const lockById = sql(
   "receipt.lock",
-  `SELECT ${receiptColumns}, p.bytes, p.headers FROM ${receiptTables}
+  `SELECT ${receiptColumns}, r.rank, p.bytes, p.headers FROM ${receiptTables}
    LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id WHERE r.id = $1 FOR UPDATE OF r`,
 );
 
@@ -108,8 +108,8 @@ export async function arrive(handle: Handle, tenant: string, name: Prerequisite)
   return length;
 }
 
-type OpenReceiptRow = ReceiptRow & PayloadRow;
+type OpenReceiptRow = ReceiptRow & PayloadRow & { readonly rank: string | null };
 
 function toOpenReceipt(row: OpenReceiptRow): OpenReceipt {
-  return { receipt: toReceipt(row), payload: toPayload(row) };
+  return { receipt: toReceipt(row), rank: row.rank, payload: toPayload(row) };
 }

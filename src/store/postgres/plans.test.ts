@@ -126,7 +126,7 @@ async function readEverything({ reader }: Store): Promise<void> {
   const page = { limit: 2, before: 900_000 };
   await reader.attention({ limit: 2 });
   await reader.counts();
-  await reader.dueConnections({ except: ["stripe"], limit: 1 });
+  await reader.dueConnections({ except: ["stripe"], after: "", limit: 1 });
   await reader.receipt(1);
   await reader.payload(1);
   await reader.obligation("tenant_1", "old/1");

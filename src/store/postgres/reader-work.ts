@@ -23,17 +23,19 @@ export function readDue(handle: ReadHandle): Promise<readonly DueWork[]> {
 const selectConnections = sql(
   "read.due-connections",
   `SELECT DISTINCT connection FROM counterfoil.receipts
-   WHERE due_at <= $1 AND connection <> ALL ($2::text[]) LIMIT $3`,
+   WHERE due_at <= $1 AND connection <> ALL ($2::text[]) AND connection > $3
+   ORDER BY connection LIMIT $4`,
 );
 
-/** Connections of which an event is due, other than these. */
+/** Connections of which an event is due, other than these, behind one. */
 export async function readDueConnections(
   handle: ReadHandle,
-  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
+  { except, after, limit }: { readonly except: readonly string[]; readonly after: string; readonly limit: number },
 ): Promise<string[]> {
   const rows = await handle.run<{ readonly connection: string }>(selectConnections, [
     handle.now,
     binaryArray("text", except),
+    after,
     limit,
   ]);
   return rows.map(({ connection }) => connection);

@@ -12,7 +12,7 @@ import { sql } from "./statements.ts";
 // connection. The write lock of the transaction keeps others from taking the same.
 const selectDue = sql(
   "receipt.due",
-  `SELECT ${receiptColumns}, p.bytes, p.headers
+  `SELECT ${receiptColumns}, r.rank, p.bytes, p.headers
    FROM (SELECT id FROM counterfoil_receipts INDEXED BY counterfoil_receipts_due
          WHERE due_at IS NOT NULL AND due_at <= ? AND connection IN (SELECT value FROM json_each(?))
          ORDER BY rank IS NULL, rank, id LIMIT ?) AS due
@@ -32,7 +32,7 @@ export function dueReceipts(
 
 const selectById = sql(
   "receipt.lock",
-  `SELECT ${receiptColumns}, p.bytes, p.headers FROM counterfoil_receipts AS r
+  `SELECT ${receiptColumns}, r.rank, p.bytes, p.headers FROM counterfoil_receipts AS r
    LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id WHERE r.id = ?`,
 );
 
@@ -72,5 +72,6 @@ export function arrive(handle: Handle, tenant: string, name: Prerequisite): numb
 }
 
 function toOpenReceipt(row: Record<string, unknown>): OpenReceipt {
-  return { receipt: toReceipt(row as unknown as ReceiptRow), payload: toPayload(row as unknown as PayloadRow) };
+  const payload = toPayload(row as unknown as PayloadRow);
+  return { receipt: toReceipt(row as unknown as ReceiptRow), rank: row["rank"] as string | null, payload };
 }

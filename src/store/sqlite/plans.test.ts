@@ -88,7 +88,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
 
 async function readEverything({ reader }: Store): Promise<void> {
   await reader.counts();
-  await reader.dueConnections({ except: ["stripe"], limit: 1 });
+  await reader.dueConnections({ except: ["stripe"], after: "", limit: 1 });
   const page = { limit: 2, before: 9 };
   await reader.attention(page);
   await reader.receipt(1);

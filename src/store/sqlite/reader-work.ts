@@ -29,15 +29,16 @@ const dueEvents = sql(
 const selectConnections = sql(
   "read.due-connections",
   `SELECT DISTINCT connection FROM counterfoil_receipts INDEXED BY counterfoil_receipts_due
-   WHERE due_at IS NOT NULL AND due_at <= ? AND connection NOT IN (SELECT value FROM json_each(?)) LIMIT ?`,
+   WHERE due_at IS NOT NULL AND due_at <= ? AND connection NOT IN (SELECT value FROM json_each(?)) AND connection > ?
+   ORDER BY connection LIMIT ?`,
 );
 
-/** Connections of which an event is due, other than these. */
+/** Connections of which an event is due, other than these, behind one. */
 export function readDueConnections(
   handle: ReadHandle,
-  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
+  { except, after, limit }: { readonly except: readonly string[]; readonly after: string; readonly limit: number },
 ): string[] {
-  const rows = handle.statement(selectConnections).all(handle.stamp().wallMs, JSON.stringify(except), limit);
+  const rows = handle.statement(selectConnections).all(handle.stamp().wallMs, JSON.stringify(except), after, limit);
   return rows.map((row) => (row as { readonly connection: string }).connection);
 }
 
