@@ -56,7 +56,7 @@ export function prepareSource({ route, find }: ConnectionSourceConfig, checking:
     find: async (id, signal) => {
       const options = await find(paramsOf(steps, id) ?? {}, { signal });
       if (options === null || options === undefined) return null;
-      const { connection, problem } = prepareConnection({ id, options }, checking);
+      const { connection, problem } = prepareConnection({ id, options }, { ...checking, isFound: true });
       if (problem !== null) throw new CounterfoilError("CONNECTION_UNAVAILABLE", problem);
       return connection;
     },

@@ -114,10 +114,13 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
 export interface Checking {
   readonly limits: Limits;
   readonly capabilities: Capabilities;
+  /** Its deliveries may wait for the function that finds it. */
+  readonly isFound?: boolean;
 }
 
 /** Checks a connection and makes it ready; throws CONFIG_INVALID for what no command can work with. */
-export function prepareConnection({ id, options }: ConnectionConfig, { limits, capabilities }: Checking): Prepared {
+export function prepareConnection({ id, options }: ConnectionConfig, checking: Checking): Prepared {
+  const { limits, capabilities } = checking;
   const { provider, tenant, failing = "hold", apply = "now" } = options;
   const { rules } = provider;
   // The id of one that a function finds is its path, which may have several segments.
@@ -144,7 +147,7 @@ export function prepareConnection({ id, options }: ConnectionConfig, { limits, c
     );
   }
   const leastHandlerMs = capabilities.handlersSettleAtOnce || apply === "later" ? 0 : handlerMsMin;
-  const unusable = answersProblem(rules) ?? patienceProblem(rules, { limits, leastHandlerMs });
+  const unusable = answersProblem(rules) ?? patienceProblem(rules, { ...checking, leastHandlerMs });
   if (unusable !== undefined) invalid(id, unusable);
   const bodyBytesMax =
     options.bodyBytesMax ?? (rules.bodyBytesMax > defaults.bodyBytes ? rules.bodyBytesMax : limits.bodyBytes);
@@ -169,7 +172,7 @@ export function prepareConnection({ id, options }: ConnectionConfig, { limits, c
     failing,
     mode: options.mode ?? null,
     bodyBytesMax,
-    handlerMs: handlerMsOf(rules, limits),
+    handlerMs: handlerMsOf(rules, checking),
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
     replayWindowMs: suspectWindowMs(id, options, limits),
     releaseBy: options.releaseBy ?? null,
@@ -215,20 +218,27 @@ function answersProblem({ name, answers }: ProviderRules): string | undefined {
   return bad && `${name} answers ${bad[0]} with ${bad[1]}; give a status from 200 to 599`;
 }
 
-/** What a delivery may wait for beside its own handler: a group, the group's locks, and the handlers of others. */
-function waitsOf(limits: Limits): readonly { readonly limit: keyof Limits; readonly ms: number }[] {
-  return (["queueMs", "lockMs", "groupMs"] as const).map((limit) => ({ limit, ms: limits[limit] }));
+/** What a delivery waits by: the limits, and whether its connection has to be found first. */
+type Waiting = Pick<Checking, "limits" | "isFound">;
+
+/** What a delivery may wait for beside its own handler: its connection, a group, the group's locks, and the handlers of others. */
+function waitsOf({
+  limits,
+  isFound = false,
+}: Waiting): readonly { readonly limit: keyof Limits; readonly ms: number }[] {
+  const waits = ["queueMs", "lockMs", "groupMs"] as const;
+  return (isFound ? (["findMs", ...waits] as const) : waits).map((limit) => ({ limit, ms: limits[limit] }));
 }
 
 /** The longest that a delivery waits before its own handler runs and its commit begins. */
-export function answerMsOf(limits: Limits): number {
-  return waitsOf(limits).reduce((sum, { ms }) => sum + ms, 0);
+export function answerMsOf(waiting: Waiting): number {
+  return waitsOf(waiting).reduce((sum, { ms }) => sum + ms, 0);
 }
 
 /** Time that a handler has while its sender waits; the commit after it has half a second, or as much as the handler. */
-function handlerMsOf({ ackMs }: ProviderRules, limits: Limits): number {
-  const leftMs = ackMs - answerMsOf(limits);
-  return Math.min(limits.handlerMs, Math.floor(Math.max(leftMs / 2, leftMs - 500)));
+function handlerMsOf({ ackMs }: ProviderRules, waiting: Waiting): number {
+  const leftMs = ackMs - answerMsOf(waiting);
+  return Math.min(waiting.limits.handlerMs, Math.floor(Math.max(leftMs / 2, leftMs - 500)));
 }
 
 /** Time for a handler, where it may wait, and its commit at least. */
@@ -237,11 +247,11 @@ const handlerMsMin = 100;
 /** A sender that has stopped waiting sends again what was taken, and counts the connection as failing. */
 function patienceProblem(
   { name, ackMs }: ProviderRules,
-  { limits, leastHandlerMs }: { readonly limits: Limits; readonly leastHandlerMs: number },
+  { leastHandlerMs, ...waiting }: Waiting & { readonly leastHandlerMs: number },
 ): string | undefined {
   // The commit has what is left.
-  const waits = waitsOf(limits);
-  const answerMs = answerMsOf(limits) + leastHandlerMs;
+  const waits = waitsOf(waiting);
+  const answerMs = answerMsOf(waiting) + leastHandlerMs;
   if (answerMs < ackMs) return undefined;
   const terms = waits.map(({ limit, ms }) => `${limit} ${ms}`).join(" + ");
   const handler = leastHandlerMs > 0 ? ` + ${leastHandlerMs} for its handler and commit` : "";

@@ -83,7 +83,7 @@ function secrets({ problems, connections }: Patient): Finding[] {
 
 /** That it fits was asserted when the connection was made ready; here is what is left for the commit. */
 function ackBudget({ connections, runtime }: Patient): Finding[] {
-  const answerMs = answerMsOf(runtime.limits);
+  const answerMs = answerMsOf(runtime);
   return [...connections.listed.values()].map(({ id, provider }) => {
     const { ackMs } = provider.rules;
     const says = `${id}: an answer takes ${answerMs} ms at most before its commit, the sender waits ${ackMs} ms`;

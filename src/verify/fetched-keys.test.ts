@@ -77,6 +77,18 @@ describe("FetchedKeys", () => {
     expect([keys.get("0", 0), keys.get("later 99", 0)]).toEqual([undefined, "key later 99"]);
   });
 
+  test("a key that was had is fetched again while names that strangers make up hold every place", async () => {
+    const never = new Promise<string>(() => undefined);
+    const { keys, asked } = counting((name) => (name.startsWith("made up") ? never : "key"));
+    await keys.fetch("theirs", 0);
+    const hourMs = 3_600_000;
+    for (let index = 0; index < 9; index++) void keys.fetch(`made up ${index}`, hourMs);
+    expect(keys.get("theirs", hourMs)).toBeUndefined();
+    await keys.fetch("theirs", hourMs);
+    expect(keys.get("theirs", hourMs)).toBe("key");
+    expect(asked.filter((name) => name.startsWith("made up"))).toHaveLength(4);
+  });
+
   test("a name that is longer than any is never asked for", () => {
     expect(counting(() => null).keys.get("x".repeat(513), 0)).toBe("missing");
   });

@@ -1,7 +1,8 @@
 /**
  * Keys that senders name and that have to be fetched: certificates by URL, JWKs by id. Whoever can reach
  * the endpoint can name any number of them, so fetches are few at a time, each bounded in time and size,
- * and what could not be had is remembered for a while too.
+ * and what could not be had is remembered for a while too. A key that was had before is fetched again
+ * whatever strangers name meanwhile: of those there are few, and nobody makes one up.
  */
 
 /**
@@ -31,6 +32,8 @@ export class FetchedKeys<Key> {
   readonly #known = new Map<string, Found<Key>>();
   readonly #missing = new Map<string, Found<Key>>();
   readonly #fetching = new Map<string, Promise<void>>();
+  /** Names that are fetched and that no key was had of. */
+  #unproven = 0;
 
   /** `read` makes a key of what was fetched; `undefined` where it is none. */
   constructor(fetch: FetchKey, read: (text: string, name: string) => Key | undefined) {
@@ -50,8 +53,13 @@ export class FetchedKeys<Key> {
   fetch(name: string, nowMs: number): Promise<void> {
     const running = this.#fetching.get(name);
     if (running !== undefined) return running;
-    if (this.#fetching.size >= atOnceMax) return Promise.resolve();
-    const fetching = this.#fetchOne(name, nowMs).finally(() => this.#fetching.delete(name));
+    const unproven = this.#known.has(name) ? 0 : 1;
+    if (unproven > 0 && this.#unproven >= atOnceMax) return Promise.resolve();
+    this.#unproven += unproven;
+    const fetching = this.#fetchOne(name, nowMs).finally(() => {
+      this.#unproven -= unproven;
+      this.#fetching.delete(name);
+    });
     this.#fetching.set(name, fetching);
     return fetching;
   }

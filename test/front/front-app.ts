@@ -1,9 +1,11 @@
 /** What the tests of the HTTP thread receive with: senders that sign, a table of what was applied, and handlers that misbehave. */
 import { existsSync } from "node:fs";
-import { type App, connect, connectEach, defineApp, type Emit, type Limits, type } from "counterfoil";
+import { isMainThread } from "node:worker_threads";
+import { type App, connect, connectEach, defineApp, type Emit, type Limits, type Store, type } from "counterfoil";
 import { bundled, careless, caseSecret, posted, sender, zipped } from "../support/case-delivery.ts";
 import { storeAt } from "../support/engine.ts";
 import { patient } from "../support/patient.ts";
+import { replacing } from "../support/wrapped-store.ts";
 
 export interface FrontAppOptions {
   readonly address: string;
@@ -33,7 +35,7 @@ export function frontApp({ address, secret = caseSecret, limits, telemetry, more
     connect(provider.name, { ...common, provider, handlers: [{ ...changed, provider: provider.name }] }),
   );
   return defineApp({
-    store: storeAt(address),
+    store: isMainThread ? storeAt(address) : unopened(storeAt(address)),
     connections: [
       ...["sender", ...more].map((id) => connect(id, { ...common, provider: sender, handlers })),
       ...encoded,
@@ -52,6 +54,11 @@ export function frontApp({ address, secret = caseSecret, limits, telemetry, more
     ...(limits && { limits }),
     ...(telemetry && { telemetry }),
   });
+}
+
+/** The HTTP thread opens no database. */
+function unopened(store: Store): Store {
+  return replacing(store, { open: () => Promise.reject(new Error("Cannot open the store: this is the HTTP thread")) });
 }
 
 export async function createTables(app: App): Promise<void> {

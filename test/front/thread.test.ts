@@ -48,6 +48,13 @@ test("a delivery is answered there after its commit here, its copy is told so, a
   ]);
 });
 
+test("a connection that a function finds is found in both threads, and only the engine's looks whose it has been", async () => {
+  const server = await frontServer();
+  const port = await server.listen();
+  expect(await told(port, hook(signedEvent("evt-1"), "shops/acme"))).toBe(applied("evt-1"));
+  expect(await kept(server.database)).toEqual({ receipts: ["evt-1"], applied: ["evt-1"] });
+});
+
 test("what was refused last is heard before a stop is over, although nothing was heard meanwhile", async () => {
   const server = await frontServer();
   const port = await server.listen();

@@ -244,6 +244,19 @@ test.each(["shops", "shops/:shop/:shop", "/shops/:shop", "shops/:", "shops/:shop
   },
 );
 
+test("the time that finding takes counts against what the sender waits for", async () => {
+  const { ackMs } = sender.rules;
+  const limits = { findMs: 1_000, queueMs: 500, groupMs: 100, lockMs: ackMs - 1_600 };
+  const server = await start({ limits });
+  await expect(server.app.receive("shops/acme", signedEvent("evt-1"))).rejects.toThrow(
+    new RegExp(
+      `waits ${ackMs} ms for an answer, which may take ${ackMs}\\d* ms \\(findMs 1000 \\+ queueMs 500 .*lower the limit`,
+    ),
+  );
+  const quicker = await start({ limits: { ...limits, findMs: 100 } });
+  expect(await quicker.post(signedEvent("evt-1"), "shops/acme")).toEqual(applied("evt-1"));
+});
+
 test("how many are kept, and asked for at once, is bounded", async () => {
   const clock = new VirtualClock({ wallMs: Date.now() });
   const server = await start({ clock, limits: { connectionsKept: 1, findsMax: 1 } });
