@@ -2,6 +2,7 @@ import type { EffectDefinition } from "../domain/effect.ts";
 import type { Json } from "../domain/json.ts";
 import type { Limits } from "../domain/limits.ts";
 import { type FrozenRequest, owedDue, type Progress } from "../domain/obligation.ts";
+import { check } from "../domain/schema.ts";
 import { requestDigest, sendMethod } from "../work/owe.ts";
 import {
   type ObligationFacts,
@@ -15,7 +16,7 @@ import {
 
 /** What a wrong request is replaced by; what is left out stays as it was owed. */
 export interface Amendment {
-  /** The whole body, as JSON. */
+  /** The whole body, as JSON; of an effect that a function sends, the whole input. */
   readonly json?: Json | undefined;
   /** Another URL of the same origin. */
   readonly url?: string | undefined;
@@ -29,14 +30,17 @@ export function amend({ json, url }: Amendment, limits: Limits): ObligationVerb 
   if (json === undefined && url === undefined) {
     throw new TypeError("Cannot amend: there is nothing to replace; give the new body, the new URL, or both");
   }
-  const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
-  if (body !== undefined && body.length > limits.requestBytes) {
-    throw new TypeError(`Cannot amend: the body has ${body.length} bytes, allowed are ${limits.requestBytes}`);
-  }
-  return { action: "amend", decide: (facts) => decide(facts, body, url) };
+  if (json !== undefined) bytesOf(json, limits);
+  return { action: "amend", decide: (facts) => decide(facts, { json, url }, limits) };
 }
 
-function decide(facts: ObligationFacts, body: Uint8Array | undefined, url: string | undefined): Step {
+function bytesOf(json: Json, { requestBytes }: Limits): Uint8Array {
+  const bytes = new TextEncoder().encode(JSON.stringify(json));
+  if (bytes.length <= requestBytes) return bytes;
+  throw new TypeError(`Cannot amend: the body has ${bytes.length} bytes, allowed are ${requestBytes}`);
+}
+
+function decide(facts: ObligationFacts, amendment: Amendment, limits: Limits): Step {
   const { obligation, now, evidence, refuse } = facts;
   refuseClosed(facts);
   refuseRunning(facts);
@@ -48,7 +52,7 @@ function decide(facts: ObligationFacts, body: Uint8Array | undefined, url: strin
     );
   }
   const definition = requireEffect(facts);
-  const request = replaced(facts, body, url);
+  const request = replaced({ ...facts, definition }, amendment, limits);
   const to: Progress = {
     ...obligation,
     ...renewed,
@@ -66,11 +70,14 @@ function digestOf(request: FrozenRequest, { idempotency }: EffectDefinition): st
   return requestDigest(request, idempotency);
 }
 
-function replaced({ obligation, request, refuse }: ObligationFacts, body?: Uint8Array, url?: string): FrozenRequest {
+function replaced(
+  facts: ObligationFacts & { readonly definition: EffectDefinition },
+  { json, url }: Amendment,
+  limits: Limits,
+): FrozenRequest {
+  const { obligation, request, refuse } = facts;
   if (request === null) throw refuse("its request was removed");
-  if (request.method === sendMethod) {
-    throw refuse("it is sent by a function from its input; cancel it and owe another version of its key");
-  }
+  if (request.method === sendMethod) return { ...request, body: bytesOf(inputOf(facts, { json, url }), limits) };
   const parsed = url === undefined ? undefined : URL.parse(url);
   if (parsed === null || (parsed && parsed.origin !== obligation.destination)) {
     throw refuse(`its URL must stay at ${obligation.destination}; cancel it and owe another version of its key`);
@@ -78,6 +85,19 @@ function replaced({ obligation, request, refuse }: ObligationFacts, body?: Uint8
   return {
     ...request,
     url: parsed?.href ?? request.url,
-    ...(body && { body, contentType: "application/json" }),
+    ...(json !== undefined && { body: bytesOf(json, limits), contentType: "application/json" }),
   };
+}
+
+/** The input that a function sends from now on, as it would have been owed. */
+function inputOf(
+  { definition, refuse }: ObligationFacts & { readonly definition: EffectDefinition },
+  { json, url }: Amendment,
+): Json {
+  if (url !== undefined || json === undefined) {
+    throw refuse("it is sent by a function from its input and has no URL of ours; give the new input as the body");
+  }
+  const checked = check(definition.input, json);
+  if (!checked.fits) throw refuse(`the new input ${checked.issues.join("; ")}`);
+  return checked.value as Json;
 }

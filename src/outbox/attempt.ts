@@ -2,7 +2,7 @@
 import type { EffectDefinition, Operation } from "../domain/effect.ts";
 import type { AttemptEnd, StoredAnswer } from "../domain/obligation.ts";
 import type { Claim } from "../store/store.ts";
-import { operationOf } from "../work/owe.ts";
+import { operationOf, sendMethod } from "../work/owe.ts";
 import type { Runtime } from "../work/runtime.ts";
 import type { CallResult } from "./call-result.ts";
 import type { Caller } from "./caller.ts";
@@ -32,9 +32,13 @@ export interface Ended {
 /** The end of an attempt that never started. */
 export const releasedEnd: AttemptEnd = { verdict: "released", phase: null, status: null, cause: null, answer: null };
 
-/** The operation that a claim is about. */
-export function operationOfClaim({ obligation, input }: Claim, definition: EffectDefinition): Operation<unknown> {
-  return operationOf(obligation, JSON.parse(input) as unknown, definition);
+/** The operation that a claim is about. What a function sends is its frozen input, which an operator may have replaced. */
+export function operationOfClaim(
+  { obligation, input, request: { method, body } }: Claim,
+  definition: EffectDefinition,
+): Operation<unknown> {
+  const text = method === sendMethod && body !== null ? new TextDecoder().decode(body) : input;
+  return operationOf(obligation, JSON.parse(text) as unknown, definition);
 }
 
 /** How a call without an answer ended, for people. */

@@ -1,5 +1,7 @@
 /** What an operator may do about a wrong request. */
 import { expect, test } from "vitest";
+import { sendEffect, type SendContext } from "../../src/domain/effect.ts";
+import type { Order, Shipment } from "../outbox/office.ts";
 import { answered, coded, hour, open, openUncertain, target } from "./counter.ts";
 
 const right = { order: "order-1", street: "Right St 1" };
@@ -60,4 +62,46 @@ test("one that must not be sent yet, or not before another, is amended and waits
   office.clock.advance(48 * hour);
   await desk.work();
   expect([await desk.state("order-2"), await desk.state("order-3")]).toEqual(["done", "done"]);
+});
+
+test("the input of an effect that a function sends is amended, and reaches the function and its hook", async () => {
+  const seen: string[] = [];
+  const input = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value: unknown) =>
+        typeof (value as Order | null)?.order === "string"
+          ? { value: { order: (value as Order).order.trim() } }
+          : { issues: [{ message: "no order", path: ["order"] }] },
+    },
+  } as const;
+  const ship = sendEffect<Order, Shipment>("ship/v1", {
+    input,
+    destination: "carrier",
+    idempotency: { keyLifetime: "24h" },
+    send: async ({ operation, idempotencyKey, declined, done }: SendContext<Order, Shipment>) => {
+      seen.push(`sent ${operation.input.order} ${idempotencyKey}`);
+      return operation.input.order === "order-1" ? declined("no such order") : done({ id: "s-1" });
+    },
+    settled: async ({ operation }) => void seen.push(`settled ${operation.input.order}`),
+  });
+  const { desk, operator } = await open({}, () => ({ effects: [ship] }));
+  await desk.work();
+  expect(await desk.state("order-1")).toBe("stuck");
+  await expect(operator.amend({ ...target, url: "https://carrier.example/" })).rejects.toEqual(
+    coded("NOT_ALLOWED", /sent by a function from its input and has no URL of ours; give the new input/),
+  );
+  await expect(operator.amend({ ...target, json: { street: "Right St 1" } })).rejects.toEqual(
+    coded("NOT_ALLOWED", /the new input does not fit at "order"/),
+  );
+  await operator.amend({ ...target, json: { order: " order-2 " } });
+  await desk.work();
+  expect(await desk.state("order-1")).toBe("done");
+  expect(seen.map((line) => line.split(" ").slice(0, 2).join(" "))).toEqual([
+    "sent order-1",
+    "sent order-2",
+    "settled order-2",
+  ]);
+  expect(new Set(seen.slice(0, 2).map((line) => line.split(" ")[2])).size).toBe(2);
 });

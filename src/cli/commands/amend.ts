@@ -13,7 +13,8 @@ export function amendCommand(): Command {
     name: "amend",
     summary: "Replace a wrong request by the right one, under the same operation key",
     details:
-      "Only where nothing can have reached the provider, or a lookup said absent. It goes out under a new idempotency key.",
+      "Only where nothing can have reached the provider, or a lookup said absent. It goes out under a new idempotency key. " +
+      "Of an effect that a function sends, the body is its input.",
     examples: [
       "amend acme order-1/fulfil/v1 --body right.json --why 'the street was misspelt'",
       "amend acme order-1/fulfil/v1 --url https://carrier.example/v2/shipments",
