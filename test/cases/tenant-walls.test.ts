@@ -15,7 +15,7 @@ import { ownDatabase } from "../support/own-database.ts";
 import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.config.ts";
 
 /** Verbs of whoever runs the whole database; they name no tenant. */
-const wholeStore = ["status", "attention", "refusals", "prune", "bulk", "pause", "resume", "restored"];
+const wholeStore = ["status", "attention", "refreshes", "refusals", "prune", "bulk", "pause", "resume", "restored"];
 
 async function openMarket() {
   const database = await ownDatabase();

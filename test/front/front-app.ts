@@ -14,11 +14,20 @@ export interface FrontAppOptions {
   readonly telemetry?: Emit;
   /** Ids of further connections of the sender. */
   readonly more?: readonly string[];
+  /** Whether its store may be opened. */
+  readonly opens?: boolean;
 }
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
-export function frontApp({ address, secret = caseSecret, limits, telemetry, more = [] }: FrontAppOptions): App {
+export function frontApp({
+  address,
+  secret = caseSecret,
+  limits,
+  telemetry,
+  more = [],
+  opens = isMainThread,
+}: FrontAppOptions): App {
   const changed = sender.on("changed", ({ event, tx }) =>
     tx.sql`INSERT INTO applied (event) VALUES (${event.id})`.then(),
   );
@@ -35,7 +44,7 @@ export function frontApp({ address, secret = caseSecret, limits, telemetry, more
     connect(provider.name, { ...common, provider, handlers: [{ ...changed, provider: provider.name }] }),
   );
   return defineApp({
-    store: isMainThread ? storeAt(address) : unopened(storeAt(address)),
+    store: opens ? storeAt(address) : unopened(storeAt(address)),
     connections: [
       ...["sender", ...more].map((id) => connect(id, { ...common, provider: sender, handlers })),
       ...encoded,

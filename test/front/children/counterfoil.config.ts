@@ -48,7 +48,8 @@ if (!isMainThread) await faults[FRONT_FAULT]?.();
 
 const limits = JSON.parse(FRONT_LIMITS) as Partial<Limits>;
 const more = FRONT_FAULT === "has one more connection" ? ["one-more"] : [];
-const app: App = frontApp({ address: FRONT_ADDRESS, secret: FRONT_SECRET, limits, more });
+const opens = isMainThread || FRONT_FAULT === "listens itself";
+const app: App = frontApp({ address: FRONT_ADDRESS, secret: FRONT_SECRET, limits, more, opens });
 // A secret that is taken out of the environment is there once.
 if (FRONT_FAULT === "takes its secret") delete process.env["FRONT_SECRET"];
 if (FRONT_FAULT === "listens itself") await app.listen({ port: 0, thread: new URL(import.meta.url) });
