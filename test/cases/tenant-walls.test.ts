@@ -3,16 +3,30 @@
  * one database, through every public call: each step is taken for one tenant after the other, comes to the
  * same for each, and leaves everything of the others as it was.
  */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
 import { type App, CounterfoilError, type Operator } from "counterfoil";
+import { fromPg } from "counterfoil/adapters";
+import type { SignedDelivery } from "counterfoil/providers";
 import { startFakeProvider } from "counterfoil/testing";
+import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { Operator as OperatorClass } from "../../src/operator/operator.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { counterfoil } from "../cli/command.ts";
 import { signedEvent } from "../support/case-delivery.ts";
+import { engine } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
 import { ownDatabase } from "../support/own-database.ts";
 import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.config.ts";
+
+/** What concerns the process, or all that it serves. */
+const wholeApp = [
+  ...["open", "start", "listen", "stop", "live", "ready", "doctor", "subscribe", "subscribers", "fastify"],
+  ...["runtime", "connections", "problems", "basePath"],
+];
 
 /** Verbs of whoever runs the whole database; they name no tenant. */
 const wholeStore = ["status", "attention", "refreshes", "refusals", "prune", "bulk", "pause", "resume", "restored"];
@@ -26,6 +40,7 @@ async function openMarket() {
     return ref.endsWith("/lookup") ? { when: "after", kind: "reset" } : { when: "before", kind: "answer", status: 422 };
   });
   const { app, ship } = tenantsApp({ address: database.address, carrier: carrier.url, clock: new VirtualClock() });
+  const usedOfApp = new Set<string>();
   await app.open();
   onTestFinished(async () => {
     await app.stop();
@@ -33,7 +48,31 @@ async function openMarket() {
   });
   await rows(app, "CREATE TABLE orders (tenant TEXT, id TEXT, status TEXT, PRIMARY KEY (tenant, id))");
   const env = { TENANTS_DATABASE: database.address, TENANTS_CARRIER: carrier.url };
-  return { app, ship, env, ...views(app) };
+  const noted = noting(app, usedOfApp);
+  return { app: noted, ship, env, usedOfApp, inOwn: inOwn(noted, database.address), ...views(app) };
+}
+
+/** Works inside a transaction that is begun with the engine's own driver. */
+function inOwn(app: App, address: string) {
+  return async <T>(work: (within: ReturnType<App["within"]>) => Promise<T>): Promise<T> => {
+    if (engine === "sqlite") {
+      using database = new DatabaseSync(address);
+      database.exec("BEGIN IMMEDIATE");
+      const value = await work(app.within(database));
+      database.exec("COMMIT");
+      return value;
+    }
+    const client = new Client({ connectionString: address });
+    await client.connect();
+    try {
+      await client.query("BEGIN");
+      const value = await work(app.within(fromPg(client)));
+      await client.query("COMMIT");
+      return value;
+    } finally {
+      await client.end();
+    }
+  };
 }
 
 function views(app: App) {
@@ -58,9 +97,9 @@ function views(app: App) {
 
 type Market = Awaited<ReturnType<typeof openMarket>>;
 
-/** An operator that notes which of its verbs are used. */
-function noting(operator: Operator, used: Set<string>): Operator {
-  return new Proxy(operator, {
+/** An operator or an application that notes which of its verbs are used. */
+function noting<T extends object>(noted: T, used: Set<string>): T {
+  return new Proxy(noted, {
     get: (target, name) => {
       used.add(String(name));
       const member: unknown = Reflect.get(target, name);
@@ -71,7 +110,34 @@ function noting(operator: Operator, used: Set<string>): Operator {
 
 type Step = (side: Side, operator: Operator) => Promise<unknown>;
 
-function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>> {
+const signed = ({ account }: Side) => signedEvent("evt-1", {}, { type: "paid", ...(account && { account }) });
+
+/** Through a server of node:http that mounts the hooks. */
+async function post(app: App, { connection }: Side, { headers, body }: SignedDelivery) {
+  const server = createServer(app.node).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/hooks/${connection}`;
+  const answer = await fetch(url, { method: "POST", headers, body: new Uint8Array(body) });
+  const told = [answer.status, await answer.json()];
+  server.closeAllConnections();
+  server.close();
+  return told;
+}
+
+function lambdaEvent({ connection }: Side, { headers, body }: SignedDelivery): Parameters<App["lambda"]>[0] {
+  return {
+    version: "2.0",
+    rawPath: `/hooks/${connection}`,
+    rawQueryString: "",
+    headers,
+    requestContext: { http: { method: "POST" } },
+    body: Buffer.from(body).toString("base64"),
+    isBase64Encoded: true,
+  };
+}
+
+function steps({ app, ship, receiptId, inOwn }: Market): Readonly<Record<string, Step>> {
   const receive = ({ connection, account }: Side, type: string, id: string, data: object = {}) =>
     app.receive(connection, signedEvent(id, data, { type, ...(account && { account }) }));
   const within = ({ tenant, connection, account }: Side, body: Parameters<App["transaction"]>[1]) =>
@@ -84,12 +150,26 @@ function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>>
   return {
     "an event waits": (side) => receive(side, "paid", "evt-1"),
     "it comes again": (side) => receive(side, "paid", "evt-1"),
-    "it comes over HTTP": async ({ connection, account }) => {
-      const { headers, body } = signedEvent("evt-1", {}, { type: "paid", ...(account && { account }) });
+    "it comes over HTTP": async (side) => {
+      const { connection } = side;
+      const { headers, body } = signed(side);
       const delivery = { method: "POST", headers, body: new Uint8Array(body) };
       const answer = await app.fetch(new Request(`http://hooks.example/hooks/${connection}`, delivery));
       return [answer.status, await answer.json()];
     },
+    "it comes by a mounted server": async (side) => post(app, side, signed(side)),
+    "it comes by Lambda": async (side) => app.lambda(lambdaEvent(side, signed(side))),
+    "it comes as a trial": ({ connection, account }) =>
+      app.receive(
+        connection,
+        app.trialDelivery(connection, {
+          body: signedEvent("evt-1", {}, { type: "paid", ...(account && { account }) }).body,
+        }),
+      ),
+    "it comes as a batch of one": ({ connection, ...side }) =>
+      app.receiveBatch(connection, signed({ connection, ...side })),
+    "it comes inside a transaction of the user's own": (side) =>
+      inOwn(({ receive: inside }) => inside(side.connection, signed(side))),
     "it comes with other content": (side) => receive(side, "paid", "evt-1", { other: true }),
     "its mismatch is acknowledged": async (side, operator) =>
       operator.resolve({ receiptId: await receiptId(side, "evt-1"), choice: "acknowledge" }),
@@ -128,6 +208,8 @@ function steps({ app, ship, receiptId }: Market): Readonly<Record<string, Step>>
     lookup: (side, operator) => operator.lookup(named(side, "lookup")),
     "what nobody fetches is not refreshed": ({ connection, account }, operator) =>
       operator.refresh({ connection, account, kind: "stock", id: "item-1" }),
+    "work is done inside a transaction of the user's own": (side) =>
+      inOwn(({ run }) => run(side, ({ owe }) => owe(ship, { key: ["own work"], input: { order: "order-1" } }))),
     "a key is taken back": (side) => within(side, ({ withdraw }) => withdraw(["own", "v1"])),
   };
 }
@@ -198,6 +280,7 @@ test("what one tenant does comes to the same for each, and is neither seen nor c
       cancel: "cancelled",
       "renew-key": "owed",
       lookup: "uncertain",
+      "own work": "owed",
       v1: "withdrawn",
     });
     for (const obligation of obligations) expect(obligation).toMatchObject(side);
@@ -205,6 +288,11 @@ test("what one tenant does comes to the same for each, and is neither seen nor c
   }
   const verbs = Object.getOwnPropertyNames(OperatorClass.prototype).filter((name) => name !== "constructor");
   expect(verbs.filter((verb) => !used.has(verb) && !wholeStore.includes(verb))).toEqual([]);
+  const calls = [...Object.getOwnPropertyNames(Object.getPrototypeOf(market.app)), ...Object.keys(market.app)];
+  const unused = calls.filter(
+    (call) => call !== "constructor" && !market.usedOfApp.has(call) && !wholeApp.includes(call),
+  );
+  expect(unused).toEqual([]);
 });
 
 test(
@@ -213,8 +301,15 @@ test(
   async () => {
     const market = await openMarket();
     const operator = market.app.operator({ who: "ada" });
+    const all = Object.entries(steps(market));
+    const paidSteps = all
+      .slice(
+        0,
+        all.findIndex(([name]) => name === "a snapshot is applied"),
+      )
+      .map(([, step]) => step);
     for (const side of sides) {
-      for (const step of Object.values(steps(market)).slice(0, 7)) await step(side, operator);
+      for (const step of paidSteps) await step(side, operator);
     }
     const [left, right] = sides as readonly [Side, Side, ...Side[]];
     const run = async (...args: readonly string[]) => {

@@ -57,6 +57,17 @@ test("the package's migrations are numbered without a gap, and each has its chec
   for (const { checksum } of known) expect(checksum).toMatch(/^[0-9a-f]{64}$/);
 });
 
+test("a migration that is not breaking only adds, so that older code goes on", () => {
+  const adds =
+    /^(?:CREATE (?:TABLE|INDEX) |ALTER TABLE \S+(?:,? ADD COLUMN \w+ (?!.*GENERATED)(?:(?!NOT NULL)[^,]|NOT NULL DEFAULT)+)+$)/;
+  const others = knownMigrations()
+    .filter(({ breaking, number }) => number > 1 && !breaking)
+    .flatMap(({ text }) => text.replaceAll(/--[^\n]*/g, "").split(";"))
+    .map((statement) => statement.trim().replaceAll(/\s+/g, " "))
+    .filter((statement) => statement !== "" && !adds.test(statement));
+  expect(others).toEqual([]);
+});
+
 test("older code works on a newer schema, unless what is newer is breaking", async () => {
   await open(await migrated([...knownMigrations(), next()]));
   const breaking = await migrated([...knownMigrations(), next({ breaking: true })]);

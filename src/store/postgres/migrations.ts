@@ -9,6 +9,7 @@ import {
 import type { ReadHandle } from "./handle.ts";
 import { lockKey } from "./open-receipts.ts";
 import { inSchema, quoted, sql } from "./statements.ts";
+import { tableLockMs } from "./until-migrated.ts";
 
 /** The files beside this one: sources in src/, copies in dist/. */
 const folder = new URL("./migrations/", import.meta.url);
@@ -61,6 +62,8 @@ export async function migrateSchema(handle: Handle, { schema, known, now }: Migr
   if (!isThere) await handle.runText(`CREATE SCHEMA ${quoted(schema)}`, []);
   await handle.runText(inSchema(createTable, schema), []);
   const missing = missingMigrations(await appliedMigrations(handle, schema), known);
+  // Others who migrate are waited for patiently, tables that are in use are not.
+  await handle.runText(`SET LOCAL lock_timeout = ${tableLockMs}`, []);
   for (const { number, name, text, checksum, breaking } of missing) {
     await handle.run(insertApplied, [number, name, checksum, breaking, now]);
     await handle.runText(inSchema(text, schema), []);

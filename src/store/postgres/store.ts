@@ -30,6 +30,7 @@ import { type Scope, Scopes } from "./scopes.ts";
 import type { Line, Session } from "./session.ts";
 import { inSchema, numbered, SchemaTexts } from "./statements.ts";
 import { PostgresTransaction } from "./transaction.ts";
+import { untilMigrated } from "./until-migrated.ts";
 import { UsersTransaction } from "./users-transaction.ts";
 import { readTypes } from "./values.ts";
 import { Wakeups, type WakeupsOptions } from "./wakeups.ts";
@@ -55,8 +56,11 @@ const testing = { testEveryMs: 30_000, testWithinMs: 5_000 };
 /** Longest wait for a connection to send a hint on. */
 const hintMs = 1_000;
 
-/** Longest wait of `open`, `migrate` and reads for a connection or a lock. */
+/** Longest wait of `open`, of reads and of each try to migrate for a connection or a lock. */
 const patienceMs = 30_000;
+
+/** How long `migrate` tries to get the locks that it needs. */
+const migratePatienceMs = 600_000;
 
 type Send = (query: DriverQuery, doing: Doing) => Promise<DriverResult>;
 
@@ -111,8 +115,12 @@ export class PostgresStore implements Store {
     await this.#connections.close();
   }
 
-  /** Without a limit of time: a migration may have much to do. */
   async migrate(): Promise<readonly string[]> {
+    return untilMigrated(() => this.#migrateOnce(), { withinMs: migratePatienceMs });
+  }
+
+  /** No bound on a statement: a migration may have much to do. */
+  #migrateOnce(): Promise<readonly string[]> {
     const { schema } = this.#options;
     return this.#begun({ kind: "write", waitMs: patienceMs, statementMs: 0 }, async (session, now) => {
       const handle = this.#handleOf((query, doing) => session.send(query, doing), now);

@@ -106,6 +106,7 @@ async function readEverything({ reader }: Store): Promise<void> {
   for (const tenant of [undefined, "acme"]) {
     for (const state of [undefined, "stuck", "done"] as const) {
       for (const keyPrefix of [undefined, "acme/"]) await reader.obligations({ tenant, state, keyPrefix }, page);
+      for (const effect of ["ship/v1"]) await reader.obligations({ tenant, state, effect }, page);
     }
   }
 }
@@ -123,12 +124,14 @@ test("every statement finds its rows by an index", async () => {
   const scans: string[] = [];
   for (const text of texts) {
     if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)/.test(text) || /sqlite_|_migrations/.test(text)) continue;
-    // A count of all rows walks the pages of the narrowest index.
-    if (/^SELECT count\(\*\) AS count FROM \w+$/.test(text)) continue;
+    // A count of all rows walks the pages of the narrowest index, of a million at most.
+    if (/^SELECT CASE WHEN highest > \d+ THEN highest ELSE \(SELECT count\(\*\) FROM \w+\) END/.test(text)) continue;
     for (const { detail } of database.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]) {
       // A part of the unique index on events alone is all events of a connection: only where it is named.
       const owned = /receipts_1 \(connection=\?\)/.test(detail) && !text.includes("INDEXED BY sqlite_autoindex_");
-      const scan = detail.startsWith("SCAN ") || owned;
+      // A walk back by ids is bounded only where it stops after a page or at a floor.
+      const walk = /o USING INTEGER PRIMARY KEY \(rowid<\?\)/.test(detail) && text.includes("o.effect = ?");
+      const scan = detail.startsWith("SCAN ") || owned || walk;
       if (scan && !allowed.some((form) => form.test(detail))) scans.push(`${detail}: ${text}`);
     }
   }
