@@ -24,8 +24,20 @@ import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.c
 
 /** What concerns the process, or all that it serves. */
 const wholeApp = [
-  ...["open", "start", "listen", "stop", "live", "ready", "doctor", "subscribe", "subscribers", "fastify"],
-  ...["runtime", "connections", "problems", "basePath"],
+  "open",
+  "start",
+  "listen",
+  "stop",
+  "live",
+  "ready",
+  "doctor",
+  "subscribe",
+  "subscribers",
+  "fastify",
+  "runtime",
+  "connections",
+  "problems",
+  "basePath",
 ];
 
 /** Verbs of whoever runs the whole database; they name no tenant. */

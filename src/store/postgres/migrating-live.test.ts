@@ -56,8 +56,7 @@ async function report(url: string, table: string): Promise<{ readonly end: () =>
 
 /** Events, what they owe and how it ends, one after the other until it is told to stop. */
 function load(store: Store, name: string) {
-  let isOver = false;
-  const done = { steps: 0 };
+  const done = { steps: 0, isOver: false };
   const step = async (): Promise<void> => {
     const key = `${name}/${done.steps}`;
     const receiptId = await claimedId(store, { eventId: key });
@@ -70,13 +69,13 @@ function load(store: Store, name: string) {
     done.steps += 1;
   };
   const ended = (async () => {
-    while (!isOver) await step();
+    while (!done.isOver) await step();
   })();
   ended.catch(() => undefined);
   return {
     done,
     stop: async () => {
-      isOver = true;
+      done.isOver = true;
       await ended;
     },
   };
