@@ -8,6 +8,8 @@ export interface FuzzOptions {
   readonly port: number;
   readonly requests: number;
   readonly seed: number;
+  /** Whether the time for it is up, with requests left. */
+  readonly isOver?: () => boolean;
   /** Senders at once. */
   readonly senders?: number;
 }
@@ -20,13 +22,13 @@ export interface Fuzzed {
 }
 
 /** Every request has a chance of its own, so that one can be made again by its number. */
-export async function fuzz({ port, requests, seed, senders = 24 }: FuzzOptions): Promise<Fuzzed> {
+export async function fuzz({ port, requests, seed, isOver = () => false, senders = 24 }: FuzzOptions): Promise<Fuzzed> {
   const statuses: Record<number, number> = {};
   const wrong: string[] = [];
   let next = 0;
   const send = async (): Promise<void> => {
     let connection: RawConnection | undefined;
-    while (next < requests) {
+    while (next < requests && !isOver()) {
       const number = next++;
       const { parts, endless } = fuzzRequest(seededRandom(seed + number));
       connection ??= await openRaw(port);

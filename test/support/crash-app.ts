@@ -1,5 +1,9 @@
-/** One application with a little of everything, for tests that kill it: two kinds of effects, prerequisites, snapshots. */
-import { type App, connect, defineApp, effect, resource, type } from "counterfoil";
+/**
+ * One application with a little of everything, for tests that kill it: two kinds of effects, prerequisites,
+ * snapshots; and for orders named "lined" a line of effects, one by a function of the user's, one that waits
+ * until it is taken back, and a resource that is asked for at its source.
+ */
+import { type App, connect, defineApp, effect, resource, sendEffect, type } from "counterfoil";
 import { type SignedDelivery, stripe } from "counterfoil/providers";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Probe } from "../../src/domain/probe.ts";
@@ -54,8 +58,38 @@ export function crashApp({ address, carrier, probe, clock }: CrashAppOptions): A
     settled: ({ tx, operation, result }) =>
       tx.sql`UPDATE orders SET tracking = ${result.answer.id} WHERE id = ${operation.input.order}`,
   });
+  const thank = sendEffect<{ order: string }, { id: string }>("thank/v1", {
+    input: type<{ order: string }>(),
+    answer: type<{ id: string }>(),
+    destination: carrier,
+    idempotency: { keyLifetime: "24h" },
+    send: async ({ operation: { key, input }, idempotencyKey, signal, done, answered }) => {
+      const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
+      const body = JSON.stringify({ ...input, ref: key });
+      const response = await fetch(`${carrier}/v1/shipments`, { method: "POST", headers, body, signal });
+      return response.ok ? done((await response.json()) as { id: string }) : answered(response.status);
+    },
+  });
+  const gift = effect("gift/v1", {
+    ...common,
+    request: ({ input, key }) => ({ method: "POST", url: `${carrier}/v1/shipments`, json: { ...input, ref: key } }),
+    idempotency: "none",
+    abandoned: ({ tx, operation }) =>
+      tx.sql`UPDATE orders SET given_up = given_up + 1 WHERE id = ${operation.input.order}`,
+  });
+  const parcels = resource("parcels", {
+    state: type<{ count: number }>(),
+    write: ({ tx, id, state }) => tx.sql`UPDATE orders SET parcels = ${state?.count ?? null} WHERE id = ${id}`,
+    fetch: {
+      get: ({ id }) => `${carrier}/v1/shipments?ref=${encodeURIComponent(`acme/${id}/parcels`)}`,
+      allow: [carrier],
+      answer: type<{ shipments: { id: string }[] }>(),
+      found: ({ shipments }) => ({ state: { count: shipments.length } }),
+    },
+  });
   const customer = resource("customer", { state: type<{ email: string }>() });
-  const paid = stripe.on("payment_intent.succeeded", async ({ event, tx, owe, snapshot, waitFor, refuse }) => {
+  const paid = stripe.on("payment_intent.succeeded", async (work) => {
+    const { event, tx, owe, snapshot, waitFor, refuse } = work;
     const { order: id = "", revision = "1" } = event.data.object.metadata;
     const [order] = await tx.sql<{ status: string }>`SELECT status FROM orders WHERE id = ${id}`;
     if (order === undefined) return waitFor("order", id);
@@ -63,7 +97,16 @@ export function crashApp({ address, carrier, probe, clock }: CrashAppOptions): A
     const { changes } = await tx.sql`
       UPDATE orders SET status = 'paid' WHERE id = ${id} AND status = 'awaiting_payment'`;
     if (changes === 0) return refuse(`order is ${order.status}`);
-    await owe(id.startsWith("keyless") ? courier : ship, { key: [id, "fulfil", "v1"], input: { order: id } });
+    const input = { order: id };
+    if (!id.startsWith("lined")) {
+      await owe(id.startsWith("keyless") ? courier : ship, { key: [id, "fulfil", "v1"], input });
+      return;
+    }
+    const orderKey = ["order", id] as const;
+    await owe(ship, { key: [id, "fulfil", "v1"], input, orderKey });
+    await owe(thank, { key: [id, "thank", "v1"], input, orderKey });
+    await owe(gift, { key: [id, "gift", "v1"], input, notBefore: new Date("2100-01-01") });
+    await work.refresh(parcels, { id });
   });
   return defineApp({
     store: storeAt(address, { clock, probe }),
@@ -78,7 +121,8 @@ export function crashApp({ address, carrier, probe, clock }: CrashAppOptions): A
         order: () => "one line",
       }),
     ],
-    effects: [ship, courier],
+    effects: [ship, courier, thank, gift],
+    resources: [parcels],
     limits: { pollMs: 50, retryFirstMs: 10, lockMs: 10_000 },
     testing: { ...(clock && { clock }), ...(probe && { probe }) },
   });
@@ -88,7 +132,8 @@ export async function createOrders(app: App): Promise<void> {
   await app.transaction({ tenant: "acme" }, async ({ tx }) => {
     await tx.sql`
       CREATE TABLE IF NOT EXISTS orders (
-        id TEXT PRIMARY KEY, status TEXT NOT NULL DEFAULT 'awaiting_payment', tracking TEXT)`;
+        id TEXT PRIMARY KEY, status TEXT NOT NULL DEFAULT 'awaiting_payment', tracking TEXT,
+        parcels INTEGER, given_up INTEGER NOT NULL DEFAULT 0)`;
   });
 }
 
@@ -97,6 +142,11 @@ export async function addOrder(app: App, id: string): Promise<void> {
     await tx.sql`INSERT INTO orders (id) VALUES (${id}) ON CONFLICT DO NOTHING`;
     await arrived("order", id);
   });
+}
+
+/** The customer wants no gift. To say so again changes nothing. */
+export async function takeBackGift(app: App, id: string): Promise<void> {
+  await app.transaction({ tenant: "acme" }, ({ withdraw }) => withdraw([id, "gift", "v1"]));
 }
 
 export function crashPayment(id: string, order: string): SignedDelivery {

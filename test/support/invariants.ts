@@ -15,13 +15,18 @@ export async function checkInvariants(
   const orders = await app.transaction({ tenant: "acme" }, async ({ tx }) => [
     ...(await tx.sql<{ id: string; status: string; tracking: string | null }>`SELECT id, status, tracking FROM orders`),
   ]);
-  const paid = orders.filter(({ status }) => status === "paid").map(({ id }) => `${id}/fulfil/v1`);
+  const paid = orders
+    .filter(({ status }) => status === "paid")
+    .flatMap(({ id }) =>
+      (id.startsWith("lined") ? ["fulfil", "gift", "thank"] : ["fulfil"]).map((verb) => `${id}/${verb}/v1`),
+    );
   expect(obligations.map(({ operationKey }) => operationKey).sort(), `${where}: what was paid is what is owed`).toEqual(
     paid.sort(),
   );
   for (const { operationKey, state, dueAt } of obligations) {
     const detail = await reader.obligation("acme", operationKey);
-    const reachable = dueAt !== null || detail?.lease?.live === true || ["done", "stuck", "uncertain"].includes(state);
+    const reachable =
+      dueAt !== null || detail?.lease?.live === true || ["done", "stuck", "uncertain", "withdrawn"].includes(state);
     expect(reachable, `${where}: ${operationKey} is ${state} and nobody sees it`).toBe(true);
     const fences = detail?.attempts.map(({ fence }) => fence) ?? [];
     expect(new Set(fences).size, `${where}: a fence is given once`).toBe(fences.length);

