@@ -5,9 +5,11 @@
  *         attempts end -> another turn
  *
  * Ends and claims share a transaction, and attempts that end while one runs wait for the next: under
- * load, one durable commit carries many of both. A slot is free only once the end of what held it is
- * committed. Ends that cannot be written are kept and written in a later turn, if need be as late
- * evidence; the store decides by the fence.
+ * load, one durable commit carries many of both. A second turn may begin once the first has only its commit
+ * to wait for; each takes no more ends than half of what may run, or there would be none for the other. A
+ * slot passes from what ended to what is claimed in its place within their transaction; one that fails gives
+ * it back. Ends that cannot be written are kept and written in a later turn, if need be as late evidence; the
+ * store decides by the fence.
  */
 import type { EffectDefinition } from "../domain/effect.ts";
 import { hasCode, storeTroubles } from "../domain/errors.ts";
@@ -32,6 +34,8 @@ export interface DispatcherOptions {
   readonly call: Call;
   /** Called when another turn may have work: an attempt ended, or its slot is free again. */
   readonly wanted: () => void;
+  /** Called when a turn has ended. */
+  readonly turned: () => void;
 }
 
 /** A claim being carried out. */
@@ -41,6 +45,18 @@ interface Running extends Attempting {
 
 interface Finished extends Settling {
   readonly running: Running;
+}
+
+/** A transaction of the dispatcher's: the ends it writes, and the slots that these pass on. */
+interface Turn {
+  readonly claims: boolean;
+  /** All is written but the commit. */
+  committing: boolean;
+  /** One end by itself. */
+  alone: boolean;
+  batch: readonly Finished[];
+  freed: readonly SharedLane[];
+  claimed: readonly Claim[];
 }
 
 interface Claimed {
@@ -61,6 +77,10 @@ export class Dispatcher {
   /** A turn is arranged for when a rate allows more. */
   #paced = false;
   #finished: Finished[] = [];
+  /** Claims being carried out, ends not yet written included. */
+  #held = 0;
+  readonly #turns: Set<Turn> = new Set();
+  #written = 0;
   /** Each end is written alone, since a batch could not be. */
   #isolating = false;
   #claiming = true;
@@ -85,9 +105,19 @@ export class Dispatcher {
     });
   }
 
-  /** Claims being carried out, ends not yet written included. */
+  /** Claims being carried out, ends not yet written included, and turns under way. */
   get running(): number {
-    return this.#slots.busy;
+    return this.#held + this.#turns.size;
+  }
+
+  /** Turns under way have only their commits to wait for: another may begin. */
+  get committing(): boolean {
+    return this.#turns.size > 0 && [...this.#turns].every(({ committing }) => committing);
+  }
+
+  /** How many ends were written so far: each may have made something due. */
+  get written(): number {
+    return this.#written;
   }
 
   /** Something may be due: the next turn looks. */
@@ -111,42 +141,68 @@ export class Dispatcher {
     this.leases.abortAll();
   }
 
-  /** Resolves when nothing runs and every end is written. */
+  /** Resolves when nothing runs or is being claimed, and every end is written. */
   async idle(): Promise<void> {
-    if (this.#slots.busy === 0) return;
+    if (this.running === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#idle.push(resolve);
     await promise;
   }
 
-  /** Writes ends and claims; gives whether another turn has work at once. Never two at a time. */
+  /** Writes ends and claims; gives whether another turn has work at once. */
   async turn(): Promise<boolean> {
     if (this.#finished.length === 0) this.#isolating = false;
-    const batch = this.#finished.slice(0, this.#isolating ? 1 : undefined);
     const claims = this.#claiming && this.#expecting && !this.#isolating;
-    if (batch.length === 0 && !claims) return false;
+    if (this.#finished.length === 0 && !claims) return false;
     this.#expecting = false;
     const taken = this.leases.mark();
-    let written: { readonly settled: readonly Settled[]; readonly claimed: Claimed };
+    const turn: Turn = { claims, committing: false, alone: false, batch: [], freed: [], claimed: [] };
+    this.#turns.add(turn);
     try {
-      written = await transact(this.#runtime, async (tx) => {
-        const settled = batch.length > 0 ? await settle(tx, batch, this.#runtime) : [];
-        return { settled, claimed: claims ? await this.#claim(tx, ending(batch, settled)) : nothing };
-      });
+      const { settled, claimed } = await transact(this.#runtime, (tx) => this.#write(tx, turn));
+      this.#written += settled.length;
+      for (const [index, each] of settled.entries()) this.#afterSettling(turn.batch[index], each);
+      for (const claim of claimed.claims) this.#start(claim, taken);
+      if (claims) this.#lanes.alarm(claimed.due);
+      this.#pace(claimed.left);
+      return this.#finished.length > 0 || this.#slots.hasRoom(claimed.left);
     } catch (error) {
+      this.#takeBack(turn);
       this.#expecting ||= claims;
-      if (!hasCode(error, ...storeTroubles)) this.#isolate(batch);
+      if (!hasCode(error, ...storeTroubles)) this.#isolate(turn);
       throw error;
+    } finally {
+      this.#turns.delete(turn);
+      this.#options.turned();
+      this.#tellIdle();
     }
-    // Others may have joined while the transaction ran.
-    this.#finished = this.#finished.slice(batch.length);
-    for (const [index, settled] of written.settled.entries()) this.#afterSettling(batch[index], settled);
-    for (const claim of written.claimed.claims) this.#start(claim, taken);
-    if (claims) this.#lanes.alarm(written.claimed.due);
-    const { left } = written.claimed;
-    this.#expecting ||= left.length > 0;
-    this.#pace(left);
-    return this.#finished.length > 0 || this.#slots.hasRoom(left);
+  }
+
+  async #write(tx: StoreTx, turn: Turn): Promise<{ readonly settled: readonly Settled[]; readonly claimed: Claimed }> {
+    this.#takeBack(turn);
+    turn.alone = this.#isolating;
+    turn.batch = this.#finished.splice(0, turn.alone ? 1 : Math.ceil(this.#runtime.limits.callsMax / 2));
+    const settled = turn.batch.length > 0 ? await settle(tx, turn.batch, this.#runtime) : [];
+    turn.freed = ending(turn.batch, settled);
+    const claimed = turn.claims ? await this.#claim(tx, turn.freed) : nothing;
+    turn.claimed = claimed.claims;
+    this.#slots.pass(turn.freed, turn.claimed.map(laneOf));
+    for (const claim of turn.claimed) this.#rates.take(laneOf(claim));
+    this.#expecting ||= claimed.left.length > 0;
+    turn.committing = true;
+    if (this.#finished.length > 0) this.#options.wanted();
+    return { settled, claimed };
+  }
+
+  /** Undoes what a transaction that was not committed had taken. */
+  #takeBack(turn: Turn): void {
+    this.#finished.unshift(...turn.batch);
+    if (turn.committing) {
+      this.#slots.passBack(turn.freed, turn.claimed.map(laneOf));
+      for (const claim of turn.claimed) this.#rates.giveBack(laneOf(claim));
+    }
+    turn.committing = false;
+    turn.batch = [];
   }
 
   /** Polling alone would let a rate of many small times begin one call a poll. */
@@ -161,9 +217,10 @@ export class Dispatcher {
   }
 
   /** An end that cannot be written must not keep others from it: each goes alone, and is left to its lease if that fails too. */
-  #isolate([first]: readonly Finished[]): void {
-    if (first !== undefined && this.#isolating) {
-      this.#finished = this.#finished.slice(1);
+  #isolate({ alone }: Turn): void {
+    const [first] = this.#finished;
+    if (alone && first !== undefined) {
+      this.#finished.shift();
       this.#free(first.running);
     }
     this.#isolating = true;
@@ -183,8 +240,7 @@ export class Dispatcher {
     const { effects, emit } = this.#runtime;
     const definition = effects.get(claim.obligation.effect) as EffectDefinition;
     const lease = this.leases.take(claim, taken);
-    this.#slots.take(laneOf(claim));
-    this.#rates.take(laneOf(claim));
+    this.#held += 1;
     const running: Running = { claim, definition, lease, runtime: this.#runtime, call: this.#options.call };
     const { id: obligationId, effect } = claim.obligation;
     emit({ kind: "attempt.started", obligationId, effect, attempt: claim.kind, fence: claim.fence });
@@ -216,7 +272,7 @@ export class Dispatcher {
     if (settled.moved && settled.step.keepLease) {
       void this.#hook(running, { ...obligation, ...settled.step.to }, settled.answer);
     } else {
-      this.#free(running);
+      this.#drop(running);
     }
   }
 
@@ -241,11 +297,21 @@ export class Dispatcher {
     this.#free(running);
   }
 
-  #free({ claim, lease }: Running): void {
+  #free(running: Running): void {
+    this.#slots.free(laneOf(running.claim));
+    this.#drop(running);
+  }
+
+  /** Its slot is another's already. */
+  #drop({ lease }: Running): void {
     this.leases.drop(lease);
-    this.#slots.free(laneOf(claim));
+    this.#held -= 1;
     this.#options.wanted();
-    if (this.#slots.busy > 0) return;
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    if (this.running > 0) return;
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();

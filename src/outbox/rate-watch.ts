@@ -29,9 +29,18 @@ export class RateWatch {
 
   /** One call begins. */
   take(lane: Lane): void {
+    this.#add(lane, -1);
+  }
+
+  /** It did not begin after all. */
+  giveBack(lane: Lane): void {
+    this.#add(lane, 1);
+  }
+
+  #add(lane: Lane, count: number): void {
     const tokens = this.#tokens(lane);
     if (tokens === Number.POSITIVE_INFINITY) return;
-    this.#buckets.set(nameOf(lane), { tokens: tokens - 1, atMs: this.#clock.monotonicMs() });
+    this.#buckets.set(nameOf(lane), { tokens: tokens + count, atMs: this.#clock.monotonicMs() });
   }
 
   /** How long until another call may begin in one of these lanes that may begin none now; `undefined` where there is none. */

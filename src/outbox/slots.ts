@@ -39,6 +39,18 @@ export class Slots {
     this.#count(lane, 1);
   }
 
+  /** What one transaction ends gives its slots to what the same claims. */
+  pass(ended: readonly SharedLane[], claimed: readonly Lane[]): void {
+    for (const lane of ended) this.#count(lane, -lane.limit);
+    for (const lane of claimed) this.#count(lane, 1);
+  }
+
+  /** That transaction was not committed. */
+  passBack(ended: readonly SharedLane[], claimed: readonly Lane[]): void {
+    for (const lane of ended) this.#count(lane, lane.limit);
+    for (const lane of claimed) this.#count(lane, -1);
+  }
+
   free(lane: Lane): void {
     this.#count(lane, -1);
   }

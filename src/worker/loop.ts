@@ -64,11 +64,6 @@ export class Loop {
     return this.#running;
   }
 
-  /** Resolves when the run that is under way has ended. */
-  async quiet(): Promise<void> {
-    await this.#running;
-  }
-
   /** Resolves when no run is under way any more. */
   async stop(): Promise<void> {
     this.#on = false;

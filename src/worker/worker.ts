@@ -38,6 +38,8 @@ export class Worker {
   readonly #call: Call | undefined;
   readonly #dispatcher: Dispatcher;
   readonly #dispatch: Loop;
+  /** Has a turn while the first waits for its commit; it looks for nothing by itself. */
+  readonly #second: Loop;
   readonly #heartbeat: Loop;
   readonly #refreshers: readonly Refresher[];
   /** Loops that make obligations due, or write what a source says. */
@@ -67,10 +69,12 @@ export class Worker {
       worker: name,
       call: (request, settings) => this.#transport(request, settings),
       wanted: () => this.#wanted(),
+      turned: () => this.#tellWatchers(),
     });
     const loop = (kind: string, everyMs: number, run: (byTimer: boolean) => Promise<boolean>): Loop =>
       new Loop({ name: kind, runtime, everyMs, run });
     this.#dispatch = loop("dispatch", pollMs, (byTimer) => this.#turn(byTimer));
+    this.#second = loop("dispatch beside", heartbeatMs, () => this.#dispatcher.turn());
     this.#heartbeat = loop("heartbeat", heartbeatMs, async () => {
       await this.#dispatcher.leases.renew();
       return false;
@@ -154,18 +158,19 @@ export class Worker {
     // A store that does not answer must not keep the process: what it did not take is left to the leases.
     const patienceMs = 2 * this.#runtime.limits.lockMs;
     await this.#within(patienceMs, Promise.all([...this.#feeders, ...this.#chores].map((each) => each.stop())));
-    // A turn under way may hold claims that nobody has started; once it ends they are waited for like the rest.
-    await this.#within(patienceMs, this.#dispatch.quiet());
     await this.#within(graceMs, this.#dispatcher.idle());
     this.#dispatcher.abort();
     await this.#within(patienceMs, this.#dispatcher.idle());
-    await this.#within(patienceMs, Promise.all([this.#dispatch.stop(), this.#heartbeat.stop()]));
+    await this.#within(
+      patienceMs,
+      Promise.all([this.#dispatch, this.#second, this.#heartbeat].map((each) => each.stop())),
+    );
     this.#caller?.close();
     this.#caller = undefined;
   }
 
   get #loops(): readonly Loop[] {
-    return [this.#dispatch, this.#heartbeat, ...this.#feeders, ...this.#chores];
+    return [this.#dispatch, this.#second, this.#heartbeat, ...this.#feeders, ...this.#chores];
   }
 
   #turn(byTimer: boolean): Promise<boolean> {
@@ -177,15 +182,21 @@ export class Worker {
   async #round(leftMs: number): Promise<boolean> {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     this.#watchers.push(resolve);
+    const { written } = this.#dispatcher;
     let more = false;
     for (const loop of [...this.#chores, ...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
-    if (more || this.#dispatcher.running === 0) return more;
+    if (more || this.#dispatcher.running === 0) return more || this.#dispatcher.written > written;
     await this.#within(leftMs, ended);
     return true;
   }
 
   #wanted(): void {
     this.#dispatch.poke();
+    if (this.#dispatcher.committing) this.#second.poke();
+    this.#tellWatchers();
+  }
+
+  #tellWatchers(): void {
     const watchers = this.#watchers;
     this.#watchers = [];
     for (const tellIt of watchers) tellIt();
