@@ -15,6 +15,9 @@ import type { Delivery } from "../verify/verify.ts";
 import { GatheredNews } from "./gathered-news.ts";
 import type { Told, ToldError, ToEngine, HandedDelivery } from "./messages.ts";
 
+/** So many deliveries are not kept for more: the engine's thread works on them while this one reads on. */
+const messageMax = 16;
+
 interface Waiting {
   readonly resolve: (received: Received) => void;
   readonly reject: (error: unknown) => void;
@@ -109,7 +112,8 @@ export class RemoteInbox {
     this.#deliveries.push({ id: this.#last, connection: id, read, bodyBytes: bytes.length, contentBytes });
     this.#bodies.push(bytes);
     if (contentBytes !== null) this.#bodies.push(content);
-    this.#schedule();
+    if (this.#deliveries.length >= messageMax) this.#send();
+    else this.#schedule();
     return new Promise((resolve, reject) => void this.#waiting.set(this.#last, { resolve, reject }));
   }
 
@@ -117,11 +121,13 @@ export class RemoteInbox {
     if (this.#scheduled) return;
     this.#scheduled = true;
     // After the turn's I/O, so that everything that arrived in it goes in one message.
-    setImmediate(() => this.#send());
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#send();
+    });
   }
 
   #send(): void {
-    this.#scheduled = false;
     const news = this.#heard && !this.#news.isEmpty ? this.#news.take() : null;
     if (news !== null) this.#heard = false;
     const deliveries = this.#deliveries;

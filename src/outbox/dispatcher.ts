@@ -76,7 +76,7 @@ export class Dispatcher {
   readonly #rates: RateWatch;
   /** A turn is arranged for when a rate allows more. */
   #paced = false;
-  #finished: Finished[] = [];
+  readonly #finished: Finished[] = [];
   /** Claims being carried out, ends not yet written included. */
   #held = 0;
   readonly #turns: Set<Turn> = new Set();

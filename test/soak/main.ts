@@ -31,6 +31,8 @@ if (values.help || (values.store !== "postgres" && values.store !== "sqlite")) {
   process.exit(values.help ? 0 : 2);
 }
 
+// Many processes on a small machine: the providers, which stand in this process, may themselves come late.
+process.env["SOAK_SETTLE_DELAY"] ??= "30s";
 await using stack = new AsyncDisposableStack();
 const say = (line: string): void => console.error(line);
 say(`soak on ${values.store}, seed ${values.seed}`);

@@ -72,8 +72,8 @@ export class Senders {
     const { chance } = this.#options;
     for (let tries = 1; ; tries += 1) {
       const told = await this.#send(delivery);
-      if (typeof told !== "string" && told.status !== 503) return this.#hear(delivery, told);
-      const cause = typeof told === "string" ? told : (JSON.parse(told.text) as { error: string }).error;
+      if (typeof told !== "string" && told.status !== 503 && told.status !== 408) return this.#hear(delivery, told);
+      const cause = typeof told === "string" ? told : causeOf(told);
       this.retried[cause] = (this.retried[cause] ?? 0) + 1;
       if (delivery.forgetful) return;
       await setTimeout(chance.below(Math.min(20 * tries, 1_000)));
@@ -104,6 +104,11 @@ export class Senders {
     if (ready.length === 0) return Promise.resolve("no receiver");
     return post(this.#options.chance.pick(ready), message, this.#agent);
   }
+}
+
+/** Node answers a request that came too slowly by itself, with no body. */
+function causeOf({ status, text }: Answer): string {
+  return status === 408 ? "408" : (JSON.parse(text) as { error: string }).error;
 }
 
 /** Sends once; gives the status, or what kept an answer away. */

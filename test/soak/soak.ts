@@ -3,6 +3,7 @@
  * disorder, providers that lose answers, and incidents throughout. In the end everything has to be as the
  * reference says, and nothing may have been told to a sender that did not hold.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FakeProvider } from "counterfoil/testing";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type SeededRandom, seededRandom } from "../../src/testing/random.ts";
@@ -45,6 +46,11 @@ export interface SoakReport extends Verified {
   readonly seconds: number;
   /** The longest time in which no delivery was acknowledged. */
   readonly silenceMs: number;
+  /**
+   * The longest time in which this process stood still, and with it the providers. Beyond the courier's settle
+   * delay it may have a request that its lookup did not see: an effect that happened twice then says nothing.
+   */
+  readonly standstillMs: number;
 }
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
@@ -60,6 +66,9 @@ class Soak {
   readonly #members: readonly Member[];
   readonly #chaos: Chaos;
   readonly #torn: string[] = [];
+  readonly #stalls = monitorEventLoopDelay({ resolution: 20 });
+  /** What providers were asked about each `ref`, and when. */
+  readonly #asked: Map<string, string[]> = new Map();
   /** The incident under way, and those before it. */
   #incident: Promise<unknown> = Promise.resolve();
 
@@ -79,6 +88,7 @@ class Soak {
   async run(): Promise<SoakReport> {
     const { deliveries: count, onProgress } = this.#options;
     for (const provider of this.#providers) this.#loseAnswers(provider);
+    this.#stalls.enable();
     const deliveries = planDeliveries(count, this.#random);
     await eventually(() => this.#members.every(({ healthUrl }) => healthUrl !== undefined), {
       withinMs: 300_000,
@@ -99,22 +109,47 @@ class Soak {
     onProgress?.(`all delivered after ${seconds.toFixed(0)} s`);
     await this.#drained();
     const verified = await verify({ ledger: this.#shop.ledger, deliveries, senders, providers: this.#providers });
-    const problems = [...verified.problems, ...this.#torn, ...(await this.#stop())];
+    const standstillMs = Math.round(this.#stalls.max / 1e6);
+    const problems = [
+      ...verified.problems.map((each) => this.#withHistory(each)),
+      ...this.#torn,
+      ...(await this.#stop()),
+    ];
     const { acknowledged, retried, silenceMs } = senders;
     const requests = this.#providers.reduce((sum, provider) => sum + provider.counts().requests, 0);
     const states = countStates(this.#options.serverLog?.() ?? "");
     const incidents = this.#chaos.counts;
-    return { ...verified, problems, acknowledged, retried, incidents, states, requests, seconds, silenceMs };
+    return {
+      ...verified,
+      problems,
+      acknowledged,
+      retried,
+      incidents,
+      states,
+      requests,
+      seconds,
+      silenceMs,
+      standstillMs,
+    };
   }
 
   /** One answer in thirty is lost, before the effect or after it. */
   #loseAnswers(provider: FakeProvider): void {
-    provider.failWhen(() => {
+    provider.failWhen(({ method, url, ref = new URL(url, provider.url).searchParams.get("ref") ?? "" }) => {
+      const asked = this.#asked.get(ref) ?? [];
+      asked.push(`${method} at ${(performance.now() / 1_000).toFixed(1)} s`);
+      this.#asked.set(ref, asked);
       const chance = this.#random.below(90);
       if (chance === 0) return { when: "before", kind: "reset" };
       if (chance === 1) return { when: "after", kind: "reset" };
       return chance === 2 ? { when: "before", kind: "answer", status: 503 } : undefined;
     });
+  }
+
+  #withHistory(problem: string): string {
+    const [ref = ""] = problem.split(" took effect");
+    const asked = this.#asked.get(ref);
+    return asked === undefined ? problem : `${problem}: ${asked.join(", ")}`;
   }
 
   #onDone(done: number): void {
