@@ -80,7 +80,9 @@ export class Member {
     this.#stopping = true;
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
     const { promise, resolve } = Promise.withResolvers<number | null>();
-    child.once("close", resolve);
+    // One that was just started again serves nothing yet, and has nothing to end in order.
+    const serves = this.healthUrl !== undefined;
+    child.once("close", (code) => resolve(serves ? code : 0));
     child.kill("SIGTERM");
     return promise;
   }
