@@ -216,11 +216,10 @@ class CounterfoilApp implements App {
     const stopping = this.#stopping;
     if (stopping !== undefined) {
       await stopping;
-      if (this.#stopping === stopping) {
-        this.#stopping = undefined;
-        this.#gate.open();
-      }
+      if (this.#stopping === stopping) this.#stopping = undefined;
     }
+    // A stop that failed has left it closed as well.
+    if (this.#stopping === undefined) this.#gate.open();
     await this.#opened();
   }
 

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { App } from "counterfoil";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { rawExchange } from "../../src/testing/raw-http.ts";
@@ -92,6 +92,19 @@ test("what was stopped uses nothing until it is started again, and then all of i
       void app.stop();
     }
   }
+});
+
+test("a stop that failed keeps nothing out once the application is started again", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { address } = stack.use(await temporaryDatabase());
+  const { app } = stack.use(await openApp(orderApp(address)));
+  await placeOrders(app, "order-1");
+  const { store } = app.runtime;
+  const close = vi.spyOn(store, "close").mockRejectedValueOnce(new Error("the disk is gone"));
+  await expect(app.stop()).rejects.toThrow("the disk is gone");
+  close.mockRestore();
+  await app.start({ roles: ["receiver"] });
+  expect(await fetched(app, "evt-1")).toMatch(/^200/);
 });
 
 test("a worker that was started holds its process until it is stopped", async () => {
