@@ -144,6 +144,10 @@ test("a running worker is woken by an action, not by its next poll", async () =>
   office.provider.failNext(answered(422));
   await desk.work();
   desk.worker.start();
+  // Its first looks are over, and its next poll never comes: the clock stands still.
+  await desk.owe("order-2");
+  await eventually(async () => (await desk.state("order-2")) === "done");
+  for (let read = 0; read < 10; read += 1) await desk.see("order-2");
   await operator.retry(target);
-  await eventually(async () => (await desk.state("order-1")) === "done");
+  await eventually(async () => (await desk.state("order-1")) === "done", { withinMs: 20_000 });
 });
