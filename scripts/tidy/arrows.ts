@@ -27,8 +27,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   front: [...driven, "http"],
   copy: ["domain", "store", "store/sqlite", "store/postgres"],
   app: [...wired, "front"],
-  dashboard: [...wired, "app"],
-  cli: [...wired, "app", "copy", "dashboard"],
+  cli: [...wired, "app", "copy"],
   index: [...wired, "app"],
   testing: [...wired, "app", "index"],
 };
