@@ -1,6 +1,7 @@
-import type { Stamp } from "../domain/instant.ts";
+import type { Instant, Stamp } from "../domain/instant.ts";
+import type { Limits } from "../domain/limits.ts";
 import type { Payload } from "../domain/receipt.ts";
-import type { Counts, ObligationDetail, Page, ReceiptDetail, SnapshotHolder } from "../store/reader.ts";
+import type { Counts, ObligationDetail, Page, ReceiptDetail, SeenWorker, SnapshotHolder } from "../store/reader.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { type KeyStanding, keyStanding } from "./key-standing.ts";
 import { type NextStep, nextOfObligation, nextOfReceipt } from "./next-step.ts";
@@ -39,11 +40,19 @@ const pageMax = 500;
 
 export async function statusOf({ store, limits, resources }: Runtime): Promise<Status> {
   const counts = await store.reader.counts();
-  const running = counts.workers.filter(({ seenAt }) => seenAt > counts.now - 2 * limits.leaseMs);
+  const running = counts.workers.filter((worker) => isRunning(worker, { now: counts.now, limits }));
   const taken = new Set(running.flatMap(({ effects }) => effects));
   const untaken = counts.due.flatMap(({ effect }) => (effect === null || taken.has(effect) ? [] : [effect]));
   const unregistered = counts.refreshes.due.flatMap(({ kind }) => (resources.has(kind) ? [] : [kind]));
   return { ...counts, running: running.length, untaken, unregistered, heldSnapshots: heldLong(counts) };
+}
+
+/** A worker that was killed counts as running until two signs of it are missing. */
+export function isRunning(
+  { seenAt, stoppedAt }: SeenWorker,
+  { now, limits }: { readonly now: Instant; readonly limits: Limits },
+): boolean {
+  return stoppedAt === null && seenAt > now - 2 * limits.leaseMs;
 }
 
 /** @internal Exported for tests. */

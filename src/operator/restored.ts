@@ -17,6 +17,7 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { audited, progressOf } from "./act-on-obligation.ts";
 import { type Acting, tell } from "./acting.ts";
+import { isRunning } from "./operator-reads.ts";
 import { notAllowed } from "./refusal.ts";
 
 /** When the state that was put back was saved, and why it was put back. */
@@ -64,9 +65,9 @@ async function refuseEarly(
   if (!(since <= now)) {
     throw new RangeError("Cannot mark what was restored: since lies in the future; give the time of the backup");
   }
-  const running = workers.find(({ seenAt }) => seenAt > since && seenAt > now - 2 * limits.leaseMs);
+  const running = workers.find((worker) => worker.seenAt > since && isRunning(worker, { now, limits }));
   if (running === undefined || dryRun) return now;
-  const why = `worker ${running.name} is at work on it; stop all workers, wait for ${(2 * limits.leaseMs) / 1_000} s, and start them when this is done`;
+  const why = `worker ${running.name} is at work on it; stop all workers, and start them when this is done; one that was killed counts for ${(2 * limits.leaseMs) / 1_000} s`;
   throw notAllowed("mark as restored", "the store", why);
 }
 

@@ -139,6 +139,8 @@ export interface SeenWorker {
   readonly effects: readonly string[];
   readonly startedAt: Instant;
   readonly seenAt: Instant;
+  /** When it ended in order; `null` while it runs, and for ever where it was killed. */
+  readonly stoppedAt: Instant | null;
 }
 
 /** Pages of what needs an operator: `after` is the cursor of the last item of the page before. */

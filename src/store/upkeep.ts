@@ -63,6 +63,8 @@ export interface UpkeepWrites {
   prune(batch: PruneBatch): Promise<Pruned>;
   /** Notes that a worker is here now. */
   seeWorker(sign: WorkerSign): Promise<void>;
+  /** Notes that a worker ended in order: nothing of it runs any more. */
+  leaveWorker(name: string): Promise<void>;
   /**
    * Brings due times and deadlines that are further away than their bound back to it; gives how many.
    *

@@ -20,6 +20,7 @@ const orderKeysMax = 500;
 export class Upkeep {
   readonly #runtime: Runtime;
   readonly #worker: string;
+  #left = false;
   #nextAtMs = Number.NEGATIVE_INFINITY;
   /** The order key that the next walk goes on behind. */
   #orders = "";
@@ -27,6 +28,18 @@ export class Upkeep {
   constructor(runtime: Runtime, worker: string) {
     this.#runtime = runtime;
     this.#worker = worker;
+  }
+
+  /** Tells that the worker is here again from now on. */
+  arrive(): void {
+    this.#left = false;
+    this.#nextAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Tells that the worker ended in order, so that nobody waits for it. */
+  async leave(): Promise<void> {
+    this.#left = true;
+    await this.#tellLeft();
   }
 
   /** Does it when its time has come; asked more often, so that its loop is seen to be alive. */
@@ -39,7 +52,15 @@ export class Upkeep {
       this.#orders = (await tx.freeOrders(this.#orders, orderKeysMax)).next ?? "";
     });
     this.#nextAtMs = clock.monotonicMs() + limits.leaseMs;
+    // A run that outlived the worker's patience with it has just said the opposite.
+    if (this.#left) await this.#tellLeft();
     return false;
+  }
+
+  async #tellLeft(): Promise<void> {
+    await transact(this.#runtime, async (tx) => {
+      if (this.#left) await tx.leaveWorker(this.#worker);
+    });
   }
 }
 

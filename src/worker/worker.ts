@@ -46,6 +46,7 @@ export class Worker {
   readonly #feeders: readonly Loop[];
   /** Loops that keep the store in order. */
   readonly #chores: readonly Loop[];
+  readonly #upkeep: Upkeep;
   #caller: Caller | undefined;
   #started = false;
   /** Drains under way that started the worker themselves; the last of them stops it. */
@@ -88,8 +89,8 @@ export class Worker {
       ...(applyDue ? [loop("inbox", pollMs, applyDue)] : []),
       ...this.#refreshers.map((refresher) => loop(`refresh ${refresher.kind}`, pollMs, () => refresher.run())),
     ];
-    const upkeep = new Upkeep(runtime, name);
-    const chores = [loop("upkeep", heartbeatMs, () => upkeep.run())];
+    this.#upkeep = new Upkeep(runtime, name);
+    const chores = [loop("upkeep", heartbeatMs, () => this.#upkeep.run())];
     if (retain) chores.push(loop("retention", heartbeatMs, retain));
     if (notify) chores.push(loop("attention", heartbeatMs, notify));
     this.#chores = chores;
@@ -109,6 +110,7 @@ export class Worker {
       // Work that other processes committed; polling finds what is not told.
       store.listen?.((news) => wake.committed(news)) ?? (() => undefined),
     ];
+    this.#upkeep.arrive();
     this.#dispatcher.startClaiming();
     for (const refresher of this.#refreshers) refresher.start();
     for (const each of this.#loops) each.start();
@@ -167,6 +169,14 @@ export class Worker {
     );
     this.#caller?.close();
     this.#caller = undefined;
+    await this.#within(patienceMs, this.#leave());
+  }
+
+  /** Whoever looks for running workers need not wait for this one. With a call still out, it does run. */
+  async #leave(): Promise<void> {
+    if (this.#dispatcher.running > 0) return;
+    // A store that cannot be told learns it by the time in which this worker is not seen.
+    await this.#upkeep.leave().catch(() => undefined);
   }
 
   get #loops(): readonly Loop[] {

@@ -42,7 +42,7 @@ test("serve receives what send signs, and status, list and show tell of it", asy
       oldestOwedAt: null,
       oldestOwedMs: null,
       due: [],
-      workers: [{ name: expect.any(String), effects: ["ship/v1"], startedAt: iso, seenAt: iso }],
+      workers: [{ name: expect.any(String), effects: ["ship/v1"], startedAt: iso, seenAt: iso, stoppedAt: null }],
       running: 1,
       untaken: [],
       pausedDestinations: [],

@@ -158,6 +158,13 @@ test("it is refused while a worker is at work on what was put back, and for a ti
   await expect(operator.restored({ since: since + 2 * hour })).rejects.toThrow(RangeError);
 });
 
+test("a worker that ended in order is not in its way, however short ago", async () => {
+  const { since, desk, operator } = await restore(keyless);
+  await desk.work();
+  expect((await operator.status()).workers).toHaveLength(1);
+  expect(await operator.restored({ since })).toEqual({ obligations: 0 });
+});
+
 const line = { orderKey: ["customer", "1"] } as const;
 
 test("a lookup's absent lets none overtake an earlier one of its order key whose lookup cannot tell", async () => {

@@ -1,6 +1,7 @@
 /** Whether anybody works off what is due, as an operator sees it. */
 import { expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
+import { Upkeep } from "../../src/worker/upkeep.ts";
 import { openOffice } from "../outbox/office.ts";
 import { machineClocks } from "../support/engine.ts";
 import { answered, hour, open, operatorAt, target } from "./counter.ts";
@@ -20,22 +21,50 @@ test("without a worker due work shows how old it is and that nobody takes it, an
   expect(await desk.state("order-1")).toBe("done");
   expect(await operator.status()).toMatchObject({
     due: [],
-    running: 1,
+    running: 0,
     untaken: [],
-    workers: [{ effects: ["ship/v1"] }],
+    workers: [{ effects: ["ship/v1"], stoppedAt: expect.any(Number) }],
   });
   expect(await operator.attention()).toEqual([]);
 });
 
 test("a worker that is not seen for two lease times does not run, and is still told of", async () => {
   const { office, desk, operator } = await open();
-  await desk.work();
+  const sign = { name: "killed since", effects: ["ship/v1"], forgetMs: hour };
+  await desk.runtime.store.transaction((tx) => tx.seeWorker(sign), { waitMs: 5_000 });
   const { leaseMs } = desk.runtime.limits;
   office.clock.advance(2 * leaseMs - 1);
   expect((await operator.status()).running).toBe(1);
   office.clock.advance(1);
   const { running, workers } = await operator.status();
   expect([running, workers.length]).toEqual([0, 1]);
+});
+
+test("a worker that ended in order does not run from then on, and one that is started again does", async () => {
+  const { desk, operator } = await open();
+  const running = async (): Promise<number> => (await operator.status()).running;
+  for (let life = 0; life < 2; life += 1) {
+    desk.worker.start();
+    await eventually(async () => expect(await running()).toBe(1));
+    await desk.worker.stop();
+    expect(await operator.status()).toMatchObject({ running: 0, workers: [{ stoppedAt: expect.any(Number) }] });
+  }
+});
+
+test("a sign of life that commits only after its worker's end does not make it run", async () => {
+  const { office, operator } = await open();
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  let signs = 0;
+  const slow = await office.desk({ beforeTransaction: () => (signs++ === 0 ? held : Promise.resolve()) });
+  const upkeep = new Upkeep(slow.runtime, "slow");
+  const run = upkeep.run();
+  await upkeep.leave();
+  letGo();
+  await run;
+  expect(await operator.status()).toMatchObject({ running: 0, workers: [{ name: "slow" }] });
+  upkeep.arrive();
+  await upkeep.run();
+  expect((await operator.status()).running).toBe(1);
 });
 
 test("a worker tells of itself once in a lease's time, however often it looks for work", async () => {
@@ -61,11 +90,12 @@ test("a worker tells of itself once in a lease's time, however often it looks fo
 test("work of an effect that no running worker takes is told apart", async () => {
   const { office, desk } = await open();
   const other = await office.desk({ effects: [office.effect({}, "ship/v2")] });
-  await other.work();
+  other.worker.start();
   const operator = operatorAt(other);
+  await eventually(async () => expect((await operator.status()).running).toBe(1));
   expect(await operator.status()).toMatchObject({ running: 1, untaken: ["ship/v1"] });
-  await desk.work();
-  expect(await operator.status()).toMatchObject({ running: 2, untaken: [] });
+  desk.worker.start();
+  await eventually(async () => expect(await operator.status()).toMatchObject({ running: 2, untaken: [] }));
 });
 
 test.runIf(machineClocks)(

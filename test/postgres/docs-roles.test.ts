@@ -35,6 +35,7 @@ test("with the roles that the docs make, one migrates, and the other receives, w
   await commit(store, (tx) => tx.lockNames("acme", [{ kind: "order", id: "1" }]));
   await commit(store, (tx) => tx.snapshot(snapshotDraft()));
   await commit(store, (tx) => tx.seeWorker({ name: "w", effects: [], forgetMs: 1 }));
+  await commit(store, (tx) => tx.leaveWorker("w"));
   await commit(store, (tx) => tx.expireBytes(10));
   await commit(store, (tx) => tx.touch());
   const claim = await claimedObligation(store);

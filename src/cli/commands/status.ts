@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Instant } from "../../domain/instant.ts";
 import type { Status } from "../../operator/operator-reads.ts";
-import type { LogSize, SnapshotHolder } from "../../store/reader.ts";
+import type { LogSize, SeenWorker, SnapshotHolder } from "../../store/reader.ts";
 import { baseCommand, type SharedOptions, withOperator } from "../base-command.ts";
 import { printResult } from "../output.ts";
 import { isoTime } from "../records.ts";
@@ -42,11 +42,12 @@ function statusRecord(status: Status, needsYou: number): object {
     oldestOwedAt: isoTime(status.oldestOwedAt),
     oldestOwedMs: ageMs(status.oldestOwedAt, now),
     due: status.due.map(({ effect, at }) => ({ effect, at: isoTime(at), ms: ageMs(at, now) })),
-    workers: status.workers.map(({ name, effects, startedAt, seenAt }) => ({
+    workers: status.workers.map(({ name, effects, startedAt, seenAt, stoppedAt }) => ({
       name,
       effects,
       startedAt: isoTime(startedAt),
       seenAt: isoTime(seenAt),
+      stoppedAt: isoTime(stoppedAt),
     })),
     running: status.running,
     untaken: status.untaken,
@@ -106,7 +107,7 @@ function mebibytes(bytes: number): string {
 
 function workersText({ running, workers, due, refreshes, untaken }: Status): string {
   if (running === 0) {
-    const seen = `none running, the last seen ${workers[0] ? `at ${isoTime(workers[0].seenAt)}` : "never"}`;
+    const seen = `none running, ${lastSeenText(workers[0])}`;
     return due.length === 0 && refreshes.due.length === 0
       ? seen
       : `${seen}, and work is due; start: counterfoil serve --role worker`;
@@ -114,6 +115,12 @@ function workersText({ running, workers, due, refreshes, untaken }: Status): str
   const taking = `${running} running`;
   if (untaken.length === 0) return taking;
   return `${taking}, and none takes ${untaken.join(", ")}; start one whose configuration has it`;
+}
+
+function lastSeenText(worker: SeenWorker | undefined): string {
+  if (worker === undefined) return "the last seen never";
+  const { seenAt, stoppedAt } = worker;
+  return stoppedAt === null ? `the last seen at ${isoTime(seenAt)}` : `the last stopped at ${isoTime(stoppedAt)}`;
 }
 
 function needsYouText(needsYou: number): string {

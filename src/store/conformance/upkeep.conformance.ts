@@ -37,8 +37,8 @@ export function exerciseUpkeep(make: MakeBundle): void {
       });
       clock.advance(hour);
       await commit(other, (tx) => tx.seeWorker({ ...sign, name: "b" }));
-      const b = { name: "b", effects: ["ship/v1"], startedAt: start + hour, seenAt: start + hour };
-      const a = { name: "a", effects: ["ship/v1"], startedAt: start, seenAt: start };
+      const b = { name: "b", effects: ["ship/v1"], startedAt: start + hour, seenAt: start + hour, stoppedAt: null };
+      const a = { name: "a", effects: ["ship/v1"], startedAt: start, seenAt: start, stoppedAt: null };
       expect((await store.reader.counts()).workers).toEqual([b, a]);
       clock.advance(hour);
       await commit(store, (tx) => tx.seeWorker({ ...sign, name: "a", effects: [] }));
@@ -46,6 +46,25 @@ export function exerciseUpkeep(make: MakeBundle): void {
       clock.advance(day);
       await commit(other, (tx) => tx.seeWorker({ ...sign, name: "c" }));
       expect((await store.reader.counts()).workers.map(({ name }) => name)).toEqual(["c", "a"]);
+    });
+
+    test("that ended in order say so, until they are seen again; nobody else's word of them counts", async () => {
+      const { store, other, clock } = bundle();
+      const sign = { effects: ["ship/v1"], forgetMs: day };
+      for (const name of ["a", "b"]) await commit(store, (tx) => tx.seeWorker({ ...sign, name }));
+      clock.advance(1_000);
+      const stoppedAt = await commit(other, async (tx) => {
+        await tx.leaveWorker("a");
+        await tx.leaveWorker("never seen");
+        return tx.now;
+      });
+      const stops = async () => {
+        const { workers } = await store.reader.counts();
+        return Object.fromEntries(workers.map((worker) => [worker.name, worker.stoppedAt]));
+      };
+      expect(await stops()).toEqual({ a: stoppedAt, b: null });
+      await commit(store, (tx) => tx.seeWorker({ ...sign, name: "a" }));
+      expect(await stops()).toEqual({ a: null, b: null });
     });
   });
 

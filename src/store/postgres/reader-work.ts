@@ -43,7 +43,7 @@ export async function readDueConnections(
 
 const selectWorkers = sql(
   "read.workers",
-  "SELECT name, effects, started_at, seen_at FROM counterfoil.workers ORDER BY seen_at DESC, name",
+  "SELECT name, effects, started_at, seen_at, stopped_at FROM counterfoil.workers ORDER BY seen_at DESC, name",
 );
 
 interface WorkerRow {
@@ -51,12 +51,13 @@ interface WorkerRow {
   readonly effects: string;
   readonly started_at: number;
   readonly seen_at: number;
+  readonly stopped_at: number | null;
 }
 
 /** Workers as they told of themselves, the last first. */
 export async function readWorkers(handle: ReadHandle): Promise<SeenWorker[]> {
   const rows = await handle.run<WorkerRow>(selectWorkers, []);
-  return rows.map(({ name, effects, started_at: startedAt, seen_at: seenAt }) => {
-    return { name, effects: JSON.parse(effects) as string[], startedAt, seenAt };
+  return rows.map(({ name, effects, started_at: startedAt, seen_at: seenAt, stopped_at: stoppedAt }) => {
+    return { name, effects: JSON.parse(effects) as string[], startedAt, seenAt, stoppedAt };
   });
 }

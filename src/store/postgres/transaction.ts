@@ -24,7 +24,7 @@ import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
 import { claimRefreshes, endRefresh, wantRefreshes } from "./refreshes.ts";
 import type { Scopes } from "./scopes.ts";
 import { numbered, templateText } from "./statements.ts";
-import { clampDue, seeWorker } from "./upkeep.ts";
+import { clampDue, leaveWorker, seeWorker } from "./upkeep.ts";
 import { bindValues, readTypes } from "./values.ts";
 import { buryOperation, cancelRequested, requestCancel } from "./withdrawals.ts";
 
@@ -239,6 +239,10 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async forgetNotices(kept: readonly string[]): Promise<void> {
     await forgetNotices(this.#handle, kept);
+  }
+
+  async leaveWorker(name: string): Promise<void> {
+    await leaveWorker(this.#handle, name);
   }
 
   async seeWorker(sign: Contract.WorkerSign): Promise<void> {

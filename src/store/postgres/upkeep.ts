@@ -17,7 +17,7 @@ const forget = sql(
 const seen = sql(
   "worker.seen",
   `INSERT INTO counterfoil.workers (name, effects, started_at, seen_at) VALUES ($1, $2, $3, $3)
-   ON CONFLICT (name) DO UPDATE SET effects = excluded.effects, seen_at = excluded.seen_at`,
+   ON CONFLICT (name) DO UPDATE SET effects = excluded.effects, seen_at = excluded.seen_at, stopped_at = NULL`,
 );
 
 /** Notes that a worker is here now, and forgets those that have long been gone. */
@@ -25,6 +25,13 @@ export async function seeWorker(handle: Handle, { name, effects, forgetMs }: Wor
   const { wallMs } = handle.stamp;
   await handle.run(forget, [wallMs - forgetMs]);
   await handle.run(seen, [plain(name), JSON.stringify(effects), wallMs]);
+}
+
+const stopped = sql("worker.left", "UPDATE counterfoil.workers SET stopped_at = $2 WHERE name = $1");
+
+/** Notes that a worker ended in order. */
+export async function leaveWorker(handle: Handle, name: string): Promise<void> {
+  await handle.run(stopped, [plain(name), handle.stamp.wallMs]);
 }
 
 // Indexes receipts_due and receipts_deadline: what is further away stands at their end. Whoever holds a

@@ -44,6 +44,7 @@ export async function useEverything(store: Store): Promise<void> {
     await tx.dueLanes();
     await tx.dueLanes();
     await tx.seeWorker({ name: "w", effects: [], forgetMs: 1 });
+    await tx.leaveWorker("w");
     await tx.claimNotices({ keys: ["effect/a", "effect/b"], leaseMs: 1 });
     await tx.settleNotices(["effect/a"], true);
     await tx.settleNotices(["effect/b"], false);

@@ -48,6 +48,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
     await tx.touch();
     await tx.seeWorker({ name: "worker-1", effects: ["ship/v1"], forgetMs: 1 });
+    await tx.leaveWorker("worker-1");
     await tx.claimNotices({ keys: ["effect/a", "effect/b"], leaseMs: 1 });
     await tx.settleNotices(["effect/a"], true);
     await tx.settleNotices(["effect/b"], false);

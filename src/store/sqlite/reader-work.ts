@@ -71,7 +71,7 @@ export function readDue(handle: ReadHandle): DueWork[] {
 
 const selectWorkers = sql(
   "read.workers",
-  "SELECT name, effects, started_at, seen_at FROM counterfoil_workers ORDER BY seen_at DESC, name",
+  "SELECT name, effects, started_at, seen_at, stopped_at FROM counterfoil_workers ORDER BY seen_at DESC, name",
 );
 
 interface WorkerRow {
@@ -79,6 +79,7 @@ interface WorkerRow {
   readonly effects: string;
   readonly started_at: number;
   readonly seen_at: number;
+  readonly stopped_at: number | null;
 }
 
 /** Workers as they told of themselves, the last first. */
@@ -87,7 +88,13 @@ export function readWorkers(handle: ReadHandle): SeenWorker[] {
     .statement(selectWorkers)
     .all()
     .map((row) => {
-      const { name, effects, started_at: startedAt, seen_at: seenAt } = row as unknown as WorkerRow;
-      return { name, effects: JSON.parse(effects) as string[], startedAt, seenAt };
+      const {
+        name,
+        effects,
+        started_at: startedAt,
+        seen_at: seenAt,
+        stopped_at: stoppedAt,
+      } = row as unknown as WorkerRow;
+      return { name, effects: JSON.parse(effects) as string[], startedAt, seenAt, stoppedAt };
     });
 }

@@ -27,7 +27,7 @@ import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
 import { claimRefreshes, endRefresh, wantRefreshes } from "./refreshes.ts";
 import type { Scopes } from "./scopes.ts";
 import type { UserStatement } from "./statements.ts";
-import { clampDue, seeWorker } from "./upkeep.ts";
+import { clampDue, leaveWorker, seeWorker } from "./upkeep.ts";
 import { bindValues, readRows } from "./values.ts";
 
 type Rows = SqlResult<Readonly<Record<string, SqlValue>>>;
@@ -236,6 +236,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async forgetNotices(kept: readonly string[]): Promise<void> {
     this.#scopes.use(() => forgetNotices(this.#handle, kept));
+  }
+
+  async leaveWorker(name: string): Promise<void> {
+    this.#scopes.use(() => leaveWorker(this.#handle, name));
   }
 
   async seeWorker(sign: Contract.WorkerSign): Promise<void> {

@@ -8,7 +8,7 @@ import { type Sql, sql } from "./statements.ts";
 const seen = sql(
   "worker.seen",
   `INSERT INTO counterfoil_workers (name, effects, started_at, seen_at) VALUES (?1, ?2, ?3, ?3)
-   ON CONFLICT (name) DO UPDATE SET effects = excluded.effects, seen_at = excluded.seen_at`,
+   ON CONFLICT (name) DO UPDATE SET effects = excluded.effects, seen_at = excluded.seen_at, stopped_at = NULL`,
 );
 
 // A scan of a table that has one row for each start of a worker in a day.
@@ -19,6 +19,13 @@ export function seeWorker(handle: Handle, { name, effects, forgetMs }: WorkerSig
   const { wallMs } = handle.stamp;
   handle.statement(forget).run(wallMs - forgetMs);
   handle.statement(seen).run(name, JSON.stringify(effects), wallMs);
+}
+
+const stopped = sql("worker.left", "UPDATE counterfoil_workers SET stopped_at = ?2 WHERE name = ?1");
+
+/** Notes that a worker ended in order. */
+export function leaveWorker(handle: Handle, name: string): void {
+  handle.statement(stopped).run(name, handle.stamp.wallMs);
 }
 
 // Indexes counterfoil_receipts_due and counterfoil_receipts_deadline: what is further away stands at their end.

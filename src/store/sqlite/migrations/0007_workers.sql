@@ -1,0 +1,2 @@
+-- When a worker ended in order: until then, one that was seen lately counts as running.
+ALTER TABLE counterfoil_workers ADD COLUMN stopped_at INTEGER;
