@@ -1,5 +1,5 @@
 /** The pages that name tests name tests that exist: a promise whose test was renamed or removed is found here. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const docs = new URL("../../docs/", import.meta.url);
@@ -55,4 +55,10 @@ test("every risk of the security page names tests that exist", () => {
   expect(rows.length).toBeGreaterThan(30);
   expect(rows.filter((row) => !isNamed(row))).toEqual([]);
   expect(missing(page("security.md"))).toEqual([]);
+});
+
+test("whatever page names a test names one that exists", () => {
+  const pages = globSync("*.md", { cwd: docs }).filter((name) => isNamed(page(name)));
+  expect(pages).toContain("postgresql.md");
+  expect(pages.flatMap((name) => missing(page(name)))).toEqual([]);
 });
