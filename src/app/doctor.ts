@@ -129,7 +129,7 @@ function clocks(storeMs: number, machineMs: number): Finding {
 }
 
 function work(status: Status): Finding[] {
-  const { running, untaken, unregistered, heldSnapshots, pausedDestinations, now, workers } = status;
+  const { running, untaken, unregistered, heldSnapshots, pausedDestinations, pausedConnections, now, workers } = status;
   const due = [...status.due, ...status.refreshes.due];
   const findings: Finding[] = [];
   if (untaken.length > 0 && running > 0) {
@@ -151,6 +151,12 @@ function work(status: Status): Finding[] {
   for (const { destination, reason } of pausedDestinations) {
     const says = `${destination} is paused: ${reason}`;
     findings.push(warning("destinations", says, `counterfoil resume ${destination}, once its cause is gone`));
+  }
+  for (const { connection, reason } of pausedConnections) {
+    const says = `connection ${connection} is paused, and its events wait: ${reason}`;
+    findings.push(
+      warning("connections", says, `counterfoil resume --connection ${connection}, once its cause is gone`),
+    );
   }
   for (const { kind, name } of heldSnapshots) {
     const says = `${kind} ${name} keeps dead rows from being removed`;

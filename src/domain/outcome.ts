@@ -20,6 +20,9 @@ export const unmappedReason = "unmapped";
 /** The reason of a `queued` receipt that an earlier event of its order key stands in front of. */
 export const behindReason = "behind an earlier event of its order key";
 
+/** The reason of a `queued` receipt that came while its connection was paused. */
+export const pausedReason = "its connection is paused";
+
 /** Outcomes in which an event keeps later ones of its order key waiting. */
 export const orderKeepingOutcomes = ["queued", "held", "parked", "conflict"] as const;
 

@@ -16,7 +16,7 @@
  *   alone -> STORE_BUSY, 503
  */
 import { CounterfoilError, doubtfulTroubles, hasCode, storeTroubles } from "../domain/errors.ts";
-import { behindReason, type Decision } from "../domain/outcome.ts";
+import { behindReason, type Decision, pausedReason } from "../domain/outcome.ts";
 import type { OrderKey, Receipt } from "../domain/receipt.ts";
 import { sameContent } from "../parse/same-content.ts";
 import type { ClaimedReceipt, ObligationDraft, Redelivery, SettledReceipt, StoreTx } from "../store/store.ts";
@@ -271,6 +271,7 @@ class Group {
         if (behind === undefined) return this.#putOff(claim);
         if (behind) return this.#keep(arrival, claim.id, { outcome: "queued", reason: behindReason });
         if (arrival.broke) return this.#keep(arrival, claim.id, arrival.broke);
+        if (claim.paused) return this.#keep(arrival, claim.id, { outcome: "queued", reason: pausedReason });
         if (arrival.later) return this.#keep(arrival, claim.id, { outcome: "queued", reason: null });
         const { event, handler } = reading;
         const run = { event, handler, receiptId: claim.id, force: false, withinMs: arrival.handlerMs };

@@ -25,6 +25,8 @@ export function describeAttention(item: Attention): AttentionSummary {
     }
     case "destination":
       return { kind, id: null, name: item.destination, state: "paused", reason: item.reason };
+    case "connection":
+      return { kind, id: null, name: item.connection, state: "paused", reason: item.reason };
     case "effect": {
       const reason = `due since ${new Date(item.dueAt).toISOString()}, and no worker takes it; start one whose configuration has it`;
       return { kind, id: null, name: item.effect, state: "untaken", reason };
@@ -51,6 +53,8 @@ export function attentionKey(item: Attention): string {
       return `receipt/${item.receipt.id}/${item.receipt.outcome}/${item.mismatches}`;
     case "destination":
       return `destination/${item.destination}`;
+    case "connection":
+      return `connection/${item.connection}`;
     case "effect":
       return `effect/${item.effect}`;
     case "resource":

@@ -32,7 +32,7 @@ function next(was: Partial<Obligation>, over: Partial<Outlook> = {}): readonly [
 function nextReceipt(was: Partial<Receipt>): readonly [string, number | null, boolean] {
   const { text, at, needsOperator } = nextOfReceipt(
     { reason: null, dueAt: null, deadlineAt: null, ...was } as Receipt,
-    now,
+    { now, paused: false },
   );
   return [text, at, needsOperator];
 }

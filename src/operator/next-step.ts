@@ -45,7 +45,10 @@ export function nextOfObligation(outlook: Outlook): NextStep {
 }
 
 /** Says what happens next to an event, and when. */
-export function nextOfReceipt({ outcome, reason, dueAt, deadlineAt }: Receipt, now: Instant): NextStep {
+export function nextOfReceipt(
+  { outcome, reason, dueAt, deadlineAt }: Receipt,
+  { now, paused }: { readonly now: Instant; readonly paused: boolean },
+): NextStep {
   if (outcome === "ignored" && reason === unmappedReason) {
     return byItself("nothing, until a handler is mapped to its type; apply then runs it", null);
   }
@@ -56,6 +59,7 @@ export function nextOfReceipt({ outcome, reason, dueAt, deadlineAt }: Receipt, n
   if (outcome === "conflict") return byOperator("resolve it: keep what is there, or take this event's content");
   if (outcome === "suspect") return byOperator("apply it if it is genuine, or resolve it as kept if it is a replay");
   if (outcome === "quarantined") return byOperator("apply it once it can be read, or resolve it as kept");
+  if (paused && dueAt !== null) return byOperator("its connection is paused: resume it, or apply this event alone");
   if (outcome === "queued") {
     const text =
       reason === behindReason ? "applied once the earlier event of its order key is decided" : "its handler runs";

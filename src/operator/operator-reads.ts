@@ -83,7 +83,9 @@ export async function obligationReport(
 export async function receiptReport({ store, clock }: Runtime, receiptId: number): Promise<ReceiptReport> {
   const detail = await store.reader.receipt(receiptId);
   if (detail === undefined) throw noReceipt(receiptId);
-  return { ...detail, next: nextOfReceipt(detail.receipt, clock.wallMs()) };
+  const pausedConnections = await store.reader.pausedConnections();
+  const paused = pausedConnections.some(({ connection }) => connection === detail.receipt.connection);
+  return { ...detail, next: nextOfReceipt(detail.receipt, { now: clock.wallMs(), paused }) };
 }
 
 export async function payloadOf({ store }: Runtime, receiptId: number): Promise<Payload> {

@@ -66,7 +66,7 @@ export class Operator {
     this.#runtime = options.runtime;
   }
 
-  /** Counts by outcome and state, the oldest owed, paused destinations, refusals by cause; what is due, and who takes it. */
+  /** Counts by outcome and state, the oldest owed, what is paused, refusals by cause; what is due, and who takes it. */
   status(): Promise<Status> {
     return statusOf(this.#runtime);
   }
@@ -156,12 +156,12 @@ export class Operator {
     return bulk(this.#acting, action);
   }
 
-  /** Keeps a destination from being called until it is resumed; what is owed there waits. */
+  /** Keeps a destination from being called, or events of a connection from being applied, until it is resumed. */
   pause(action: PauseAction): Promise<Acted> {
     return pause(this.#acting, action);
   }
 
-  /** Lets a paused destination be called again. */
+  /** Lets a paused destination be called again, or events of a paused connection be applied again. */
   resume(action: ResumeAction): Promise<Acted> {
     return resume(this.#acting, action);
   }

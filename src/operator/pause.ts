@@ -1,31 +1,30 @@
 import { transact } from "../work/transact.ts";
 import { type Acted, type Acting, tell } from "./acting.ts";
+import { type Pausable, valveOf } from "./pausable.ts";
 
-/** A destination that is not to be called for a while. */
-export interface PauseAction {
-  /** Origin, such as `https://carrier.example`, or the name that a `sendEffect` gives. */
-  readonly destination: string;
+/** What is to stand still for a while. */
+export type PauseAction = Pausable & {
   /** Why, for whoever wonders, and for the audit. */
   readonly reason: string;
-}
+};
 
-/** Keeps calls and lookups from a destination. A call that runs ends as ever, and hooks go on. */
-export async function pause(acting: Acting, { destination, reason }: PauseAction): Promise<Acted> {
-  const named = [...acting.runtime.effects.values()].some((effect) => effect.destination === destination);
-  if (!named && URL.parse(destination)?.origin !== destination) {
-    throw new TypeError(`Cannot pause "${destination}": it is no origin; write such as https://carrier.example`);
-  }
-  if (reason.trim() === "") throw new TypeError("Cannot pause: the reason is blank; say why nothing is to be sent");
+/**
+ * Keeps calls and lookups from a destination, or handlers from the events of a connection. What runs
+ * already ends as ever, and hooks go on.
+ */
+export async function pause(acting: Acting, action: PauseAction): Promise<Acted> {
+  const { reason } = action;
+  const { target, texts, problem, ...valve } = valveOf(acting, action);
+  if (problem !== undefined) throw new TypeError(problem);
+  if (reason.trim() === "") throw new TypeError(`Cannot pause: the reason is blank; ${texts.blank}`);
+  const paused = await valve.reason();
+  if (paused !== undefined) return { changed: false, says: `It is paused already: ${paused}` };
   const { runtime, who } = acting;
-  const pausedDestinations = await runtime.store.reader.pausedDestinations();
-  const paused = pausedDestinations.find((one) => one.destination === destination);
-  if (paused !== undefined) return { changed: false, says: `It is paused already: ${paused.reason}` };
-  const target = `destination/${destination}`;
   await transact(runtime, async (tx) => {
-    await tx.pauseDestination(destination, reason);
-    const after = `paused: ${reason}`;
-    await tx.audit({ who, action: "pause", target, why: reason, before: "called", after });
+    await valve.write(tx, reason);
+    const before = texts.open.replace(" again", "");
+    await tx.audit({ who, action: "pause", target, why: reason, before, after: `paused: ${reason}` });
   });
   tell(acting, "pause", target);
-  return { changed: true, says: "It is paused: what is owed there waits until it is resumed" };
+  return { changed: true, says: texts.paused };
 }

@@ -1,31 +1,25 @@
 import { transact } from "../work/transact.ts";
 import { type Acted, type Acting, tell } from "./acting.ts";
+import { type Pausable, valveOf } from "./pausable.ts";
 
-/** A paused destination, and why it may be called again. */
-export interface ResumeAction {
-  /** Origin, such as `https://carrier.example`. */
-  readonly destination: string;
+/** What is paused, and why it may go on. */
+export type ResumeAction = Pausable & {
   readonly why?: string | undefined;
-}
+};
 
-/** Lets a destination be called again, after its credentials were put right. */
-export async function resume(acting: Acting, { destination, why }: ResumeAction): Promise<Acted> {
-  const { runtime, who } = acting;
-  const pausedDestinations = await runtime.store.reader.pausedDestinations();
-  const paused = pausedDestinations.find((one) => one.destination === destination);
+/** Lets a destination be called again, or events of a connection be applied again. */
+export async function resume(acting: Acting, action: ResumeAction): Promise<Acted> {
+  const { target, texts, ...valve } = valveOf(acting, action);
+  const paused = await valve.reason();
   if (paused === undefined) return { changed: false, says: "It is not paused" };
+  const { runtime, who } = acting;
   await transact(runtime, async (tx, signals) => {
-    await tx.pauseDestination(destination, null);
-    await tx.audit({
-      who,
-      action: "resume",
-      target: `destination/${destination}`,
-      why: why ?? null,
-      before: `paused: ${paused.reason}`,
-      after: "called again",
-    });
+    await valve.write(tx, null);
+    const why = action.why ?? null;
+    await tx.audit({ who, action: "resume", target, why, before: `paused: ${paused}`, after: texts.open });
     signals.owed = true;
+    signals.arrived = true;
   });
-  tell(acting, "resume", `destination/${destination}`);
-  return { changed: true, says: "It is called again: what is due there goes out now" };
+  tell(acting, "resume", target);
+  return { changed: true, says: texts.resumed };
 }

@@ -40,6 +40,8 @@ const starts: readonly Key[] = [
   ["", "", "", ""],
   // Kinds of resources that nobody refreshes, by name.
   [""],
+  // Paused connections, by id.
+  [""],
 ];
 
 /**

@@ -27,6 +27,7 @@ export type TableName =
   | "snapshots"
   | "refreshes"
   | "destinations"
+  | "connections"
   | "refusals"
   | "audit";
 
@@ -38,6 +39,7 @@ export type UnitKind =
   | "snapshots"
   | "refreshes"
   | "destinations"
+  | "connections"
   | "refusals"
   | "audit";
 
@@ -232,6 +234,11 @@ export const copiedTables: Readonly<Record<TableName, CopiedTable>> = {
     order: ["destination"],
     columns: { destination: "text", paused_reason: "text", updated_at: "int8" },
   },
+  connections: {
+    owner: ["connection"],
+    order: ["connection"],
+    columns: { connection: "text", paused_reason: "text", updated_at: "int8" },
+  },
   refusals: {
     owner: ["id"],
     order: ["id"],
@@ -263,6 +270,7 @@ export const unitTables: Readonly<Record<UnitKind, readonly TableName[]>> = {
   snapshots: ["snapshots"],
   refreshes: ["refreshes"],
   destinations: ["destinations"],
+  connections: ["connections"],
   refusals: ["refusals"],
   audit: ["audit"],
 };

@@ -75,7 +75,8 @@ export interface Counts {
   /** When the oldest obligation that is still owed was created. */
   readonly oldestOwedAt: Instant | null;
   readonly pausedDestinations: readonly { readonly destination: string; readonly reason: string }[];
-  /** What is due now, with the time since when; calls to paused destinations left out. */
+  readonly pausedConnections: readonly { readonly connection: string; readonly reason: string }[];
+  /** What is due now, with the time since when; calls to paused destinations and events of paused connections left out. */
   readonly due: readonly DueWork[];
   readonly refreshes: RefreshCounts;
   /** Workers that are not forgotten, the one seen last first. */
@@ -154,6 +155,7 @@ export type Attention = { readonly cursor: string } & (
   | { readonly kind: "obligation"; readonly obligation: Obligation }
   | { readonly kind: "receipt"; readonly receipt: Receipt; readonly mismatches: number }
   | { readonly kind: "destination"; readonly destination: string; readonly reason: string }
+  | { readonly kind: "connection"; readonly connection: string; readonly reason: string }
   | { readonly kind: "refresh"; readonly refresh: Refresh }
   /** Due for an hour, and no worker that was seen in that hour takes it. */
   | { readonly kind: "effect"; readonly effect: string; readonly dueAt: Instant }
@@ -165,8 +167,9 @@ export type Attention = { readonly cursor: string } & (
 export interface StoreReader {
   counts(): Promise<Counts>;
   pausedDestinations(): Promise<Counts["pausedDestinations"]>;
+  pausedConnections(): Promise<Counts["pausedConnections"]>;
   receipts(filter: ReceiptFilter, page: Page): Promise<readonly Receipt[]>;
-  /** Connections of which an event is due, other than these, in the order of their ids behind one. */
+  /** Connections of which an event is due, other than these and those that are paused, in the order of their ids behind one. */
   dueConnections(options: {
     readonly except: readonly string[];
     readonly after: string;

@@ -17,8 +17,8 @@ export interface ReceiptDraft extends ReceiptKey {
 }
 
 export type ClaimedReceipt =
-  /** New: inserted as `applied`, with its payload; `settleReceipts` says otherwise. */
-  | { readonly kind: "fresh"; readonly id: number }
+  /** New: inserted as `applied`, with its payload; `settleReceipts` says otherwise. `paused` where its connection is. */
+  | { readonly kind: "fresh"; readonly id: number; readonly paused?: true }
   /** Known already. */
   | { readonly kind: "known"; readonly receipt: Receipt }
   /** New, but the same content came under another id inside the window: inserted as `suspect`. */
@@ -65,12 +65,14 @@ export interface ReceiptWrites {
   acknowledgeMismatches(receiptId: number): Promise<number>;
   /**
    * Open events that are due, locked in this transaction with the line that they stand in, by arrival rank
-   * and then id; with their bytes. Those that somebody else holds, or whose line, are passed by.
+   * and then id; with their bytes. Those that somebody else holds, or whose line, are passed by, and those of paused connections.
    */
   dueReceipts(options: {
     readonly limit: number;
     readonly connections: readonly string[];
   }): Promise<readonly OpenReceipt[]>;
+  /** Keeps events of a connection from being applied for a reason, or lets them be again for `null`. */
+  pauseConnection(connection: string, reason: string | null): Promise<void>;
   /** One receipt, locked in this transaction after the line that it stands in, with its bytes if they are still there. */
   lockReceipt(id: number): Promise<OpenReceipt | undefined>;
   /** Takes the locks of lines: whoever looks who is first in one, or leaves it, has it. */

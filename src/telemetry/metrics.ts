@@ -50,6 +50,7 @@ export interface StoreGauges {
   readonly receipts: Readonly<Partial<Record<Outcome, number>>>;
   readonly obligations: Readonly<Partial<Record<ObligationState, number>>>;
   readonly pausedDestinations: readonly unknown[];
+  readonly pausedConnections: readonly unknown[];
   readonly oldestOwedAt: number | null;
   readonly due: readonly { readonly at: number }[];
   readonly running: number;
@@ -127,11 +128,13 @@ function storeSeries(store: StoreGauges): readonly NumberSeries[] {
   oldest.set({}, store.oldestOwedAt === null ? 0 : Math.max(0, store.now - store.oldestOwedAt) / 1_000);
   const paused = gauge("paused_destinations", "Destinations that wait for an operator");
   paused.set({}, store.pausedDestinations.length);
+  const connections = gauge("paused_connections", "Connections whose events wait for an operator");
+  connections.set({}, store.pausedConnections.length);
   const due = gauge("oldest_due_seconds", "How long the oldest event or obligation that a worker should take is due");
   due.set({}, Math.max(0, ...store.due.map(({ at }) => store.now - at)) / 1_000);
   const running = gauge("workers_running", "Workers that told of themselves lately");
   running.set({}, store.running);
-  return [receipts, obligations, oldest, paused, due, running, ...roomSeries(store)];
+  return [receipts, obligations, oldest, paused, connections, due, running, ...roomSeries(store)];
 }
 
 /** What takes room although it is over; an engine has the one or the other. */

@@ -46,6 +46,7 @@ test("serve receives what send signs, and status, list and show tell of it", asy
       running: 1,
       untaken: [],
       pausedDestinations: [],
+      pausedConnections: [],
       log: { bytes: expect.any(Number), uncopiedBytes: expect.any(Number) },
       needsYou: 0,
       needsYouIsCut: false,

@@ -55,6 +55,7 @@ async function unseen({ reader }: World): Promise<readonly string[]> {
   const listed = new Set(
     attention.map((item) => {
       if (item.kind === "destination") return item.destination;
+      if (item.kind === "connection") return item.connection;
       if (item.kind === "refresh") return item.refresh.id;
       if (item.kind === "resource") return item.resource;
       return item.kind === "effect" ? item.effect : `${item.kind} ${idOf(item)}`;
@@ -81,7 +82,10 @@ async function clear(world: World, item: Attention): Promise<void> {
   const process = world.processes[0]!;
   switch (item.kind) {
     case "destination":
-      await process.app.operator({ who: "ada" }).resume(item);
+      await process.app.operator({ who: "ada" }).resume({ destination: item.destination });
+      return;
+    case "connection":
+      await process.app.operator({ who: "ada" }).resume({ connection: item.connection });
       return;
     case "receipt":
       if (item.mismatches > 0) await decideOn(process, world, { receipt: item.receipt, verb: "acknowledge" });

@@ -87,7 +87,7 @@ test("a copy that is given up leaves no trace in the file, and what it has copie
   const sides = await copySides();
   await owedId(sides.file);
   await runCopy(sides);
-  expect(traces(sides.path)).toHaveLength(43);
+  expect(traces(sides.path)).toHaveLength(46);
   const source = new CopySource(sides.path);
   onTestFinished(() => source.close());
   expect(await source.abandon()).toBe(true);

@@ -124,6 +124,8 @@ async function fillRecords(store: Store): Promise<void> {
   await commit(store, (tx) => tx.endRefresh({ ...claims[1]!, tries: 3, dueAt: null, reason: "it said \0 404" }));
   await commit(store, (tx) => tx.pauseDestination("https://paused.example", "it refused \0 us"));
   await commit(store, (tx) => tx.pauseDestination("https://resumed.example", null));
+  await commit(store, (tx) => tx.pauseConnection("projects", "a mend \0"));
+  await commit(store, (tx) => tx.pauseConnection("shop", null));
   const refusal = { at: Date.now(), connection: "stripe", cause: "expired", facts: '{"secret":"no"}' };
   await commit(store, (tx) => tx.recordRefusals([refusal, { ...refusal, cause: "mismatch" }]));
   const act = { who: "ann", action: "retry", target: "receipt/1", why: "wh\0y", before: "held", after: null };
@@ -145,6 +147,7 @@ export async function viewOf({ reader }: Pick<Store, "reader">): Promise<object>
     refusalsByCause: counts.refusals,
     oldestOwedAt: counts.oldestOwedAt,
     pausedDestinations: counts.pausedDestinations,
+    pausedConnections: counts.pausedConnections,
     attention: (await reader.attention({ limit: 1_000 })).map((item) => ({ ...item, cursor: null })),
     refusals: await reader.refusals({ limit: 1_000 }),
     receipts: await each(receipts, ({ id }) => reader.receipt(id)),

@@ -25,7 +25,8 @@ export function statusCommand(): Command {
 }
 
 function statusRecord(status: Status, needsYou: number): object {
-  const { now, receipts, obligations, deliveries, mismatches, refusals, pausedDestinations } = status;
+  const { now, receipts, obligations, deliveries, mismatches, refusals, pausedDestinations, pausedConnections } =
+    status;
   return {
     now: isoTime(now),
     receipts,
@@ -52,6 +53,7 @@ function statusRecord(status: Status, needsYou: number): object {
     running: status.running,
     untaken: status.untaken,
     pausedDestinations,
+    pausedConnections,
     deadRows: status.deadRows?.count,
     heldSnapshots: status.deadRows && status.heldSnapshots.map((held) => ({ ...held, since: isoTime(held.since) })),
     log: status.log,
@@ -61,7 +63,7 @@ function statusRecord(status: Status, needsYou: number): object {
 }
 
 function statusText(status: Status, needsYou: number): string {
-  const { now, pausedDestinations } = status;
+  const { now } = status;
   const oldestDue = status.due.length === 0 ? null : Math.min(...status.due.map(({ at }) => at));
   return recordText({
     now: isoTime(now),
@@ -74,7 +76,7 @@ function statusText(status: Status, needsYou: number): string {
     "oldest owed": ageText(status.oldestOwedAt, now),
     "oldest due": ageText(oldestDue, now),
     workers: workersText(status),
-    paused: pausedDestinations.map(({ destination, reason }) => `${destination} (${reason})`).join(", "),
+    paused: pausedText(status),
     ...(status.deadRows && { "dead rows": deadRowsText(status.deadRows.count, status) }),
     ...(status.log && { log: logText(status.log) }),
     "needs you": needsYouText(needsYou),
@@ -85,6 +87,12 @@ function refreshesText({ refreshes: { owed, failed }, unregistered }: Status): s
   const counts = counted({ ...(owed > 0 && { owed }), ...(failed > 0 && { failed }) });
   if (unregistered.length === 0) return counts;
   return `${counts}, and this configuration registers no ${unregistered.join(", ")}; add it to resources in defineApp`;
+}
+
+function pausedText({ pausedDestinations, pausedConnections }: Status): string {
+  const destinations = pausedDestinations.map(({ destination, reason }) => `${destination} (${reason})`);
+  const connections = pausedConnections.map(({ connection, reason }) => `connection ${connection} (${reason})`);
+  return [...destinations, ...connections].join(", ");
 }
 
 function deadRowsText(count: number, { heldSnapshots, now }: Status): string {

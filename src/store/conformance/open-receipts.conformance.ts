@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ReceiptDraft, SettledReceipt } from "../store.ts";
 import { commit, eachBundle, type MakeBundle } from "./bundle.conformance.ts";
-import { bytesOf, claimedId, settledReceipt } from "./drafts.conformance.ts";
+import { bytesOf, claimedId, receiptDraft, settledReceipt } from "./drafts.conformance.ts";
 
 const order = { kind: "order", id: "1042" };
 
@@ -71,6 +71,26 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
       expect(await told([], 2)).toEqual(["shops/a", "shops/b"]);
       expect(await told([], 2, "shops/b")).toEqual(["stripe"]);
       expect(await told([], 2, "stripe")).toEqual([]);
+    });
+
+    test("events of a paused connection are given to nobody until it is resumed, and a fresh one is told apart", async () => {
+      const { store, other, clock } = bundle();
+      const first = await open({ eventId: "1" });
+      const second = await open({ eventId: "2", connection: "github" });
+      await commit(other, (tx) => tx.pauseConnection("stripe", "a mend"));
+      const fresh = (eventId: string, connection = "stripe") =>
+        commit(store, (tx) => tx.claimReceipts([receiptDraft({ eventId, connection })]));
+      expect(await fresh("3")).toMatchObject([{ kind: "fresh", paused: true }]);
+      expect(await fresh("3", "github")).not.toHaveProperty("0.paused");
+      expect(await due(["github", "stripe"])).toEqual([second]);
+      expect(await store.reader.dueConnections({ except: [], after: "", limit: 9 })).toEqual(["github"]);
+      expect((await store.reader.counts()).pausedConnections).toEqual([{ connection: "stripe", reason: "a mend" }]);
+      clock.advance(3_600_000);
+      expect((await store.reader.attention({ limit: 9 })).map(({ kind }) => kind)).toEqual(["receipt", "connection"]);
+      await commit(other, (tx) => tx.pauseConnection("stripe", null));
+      expect(await due(["github", "stripe"])).toEqual([first, second]);
+      expect(await fresh("4")).not.toHaveProperty("0.paused");
+      expect(await store.reader.pausedConnections()).toEqual([]);
     });
 
     test("only the named connections' events are given, and no more than asked", async () => {

@@ -18,6 +18,8 @@ function nameOf(item: Attention): string {
   switch (item.kind) {
     case "destination":
       return item.destination;
+    case "connection":
+      return item.connection;
     case "effect":
       return item.effect;
     case "resource":
@@ -49,6 +51,7 @@ export function exerciseReading(make: MakeBundle): void {
         oldestOwedAt: null,
         pausedDestinations: [],
         refreshes: { owed: 0, failed: 0, due: [] },
+        pausedConnections: [],
       });
       expect(await reader.refreshes({}, all)).toEqual([]);
       expect(await reader.attention(all)).toEqual([]);
@@ -213,12 +216,15 @@ export function exerciseReading(make: MakeBundle): void {
       for (const name of ["https://a.example", "https://b.example"]) {
         await commit(store, (tx) => tx.pauseDestination(name, "401"));
       }
+      for (const id of ["shops/a", "shops/b"]) await commit(store, (tx) => tx.pauseConnection(id, "a mend"));
       for (const operationKey of ["1", "2", "3"]) {
         const claim = await claimedObligation(store, { operationKey });
         await commit(store, (tx) => tx.move([moveOf(claim, { state: "stuck" })]));
       }
       clock.advance(3_600_000);
-      const everything = [...ids, "https://a.example", "https://b.example", "1", "2", "3"].map(String).toSorted();
+      const everything = [...ids, "https://a.example", "https://b.example", "shops/a", "shops/b", "1", "2", "3"]
+        .map(String)
+        .toSorted();
       for (const limit of [1, 2, 5, 100]) {
         const seen: string[] = [];
         for (let after: string | undefined; ;) {

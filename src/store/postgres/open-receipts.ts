@@ -5,6 +5,7 @@ import { type PayloadRow, type ReceiptRow, toPayload, toReceipt } from "../rows.
 import type { OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { lineLock } from "./order.ts";
+import { isPaused } from "./paused-connections.ts";
 import { binaryArray } from "./relation.ts";
 import { receiptColumns, receiptTables } from "./rows.ts";
 import { sql } from "./statements.ts";
@@ -18,8 +19,8 @@ const windowMax = 1_000;
 const selectDue = sql(
   "receipt.due",
   `WITH candidates AS MATERIALIZED (
-     SELECT id, rank FROM counterfoil.receipts
-     WHERE due_at <= $1 AND connection = ANY ($2::text[]) ORDER BY due_at, rank, id LIMIT greatest($3::int, ${windowMax})),
+     SELECT id, rank FROM counterfoil.receipts AS d
+     WHERE due_at <= $1 AND connection = ANY ($2::text[]) AND NOT ${isPaused("d.connection")} ORDER BY due_at, rank, id LIMIT greatest($3::int, ${windowMax})),
    held AS MATERIALIZED (
      SELECT r.id FROM candidates JOIN counterfoil.receipts AS r USING (id) WHERE r.due_at <= $1
      ORDER BY r.rank, r.id LIMIT $3::int FOR UPDATE OF r SKIP LOCKED),

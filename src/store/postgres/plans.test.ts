@@ -9,7 +9,7 @@ import { migratedDatabase, storeAt } from "./bundle.conformance.ts";
 import { readEverything, useEverything } from "./use-everything.conformance.ts";
 
 /** Small whatever was done: what a worker or an operator writes seldom. */
-const small = new Set(["destinations", "workers", "refusals", "touches", "migrations", "notices"]);
+const small = new Set(["destinations", "connections", "workers", "refusals", "touches", "migrations", "notices"]);
 
 /** Rows that a statement may go through to give, or change, a handful. */
 const fewRows = 100;

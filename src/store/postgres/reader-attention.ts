@@ -3,10 +3,11 @@
  * that holds little else.
  */
 import { type Found, type Key, readCursor, takeInTurn, unrefreshed, untaken } from "../attention-pages.ts";
-import type { Attention, AttentionPage } from "../reader.ts";
+import type { Attention, AttentionPage, Counts } from "../reader.ts";
 import type { Refresh } from "../refresh-writes.ts";
 import { type ObligationRow, type ReceiptRow, toObligation, toReceipt } from "../rows.ts";
 import type { ReadHandle } from "./handle.ts";
+import { isPaused, pausedConnections } from "./paused-connections.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
 import { dueRefreshes, failedRefreshes } from "./refreshes.ts";
 import { openColumns, receiptColumns, receiptTables } from "./rows.ts";
@@ -34,7 +35,7 @@ const columns = `SELECT ${receiptColumns},
 const isOpen =
   "(r.outcome IN ('conflict', 'quarantined', 'suspect') OR (r.outcome IN ('held', 'parked') AND r.due_at IS NULL))";
 const isLate = "(r.deadline_at IS NOT NULL AND r.deadline_at <= $1 AND r.outcome IN ('held', 'parked'))";
-const isOverdue = "(r.due_at IS NOT NULL AND r.due_at <= $2)";
+const isOverdue = `(r.due_at IS NOT NULL AND r.due_at <= $2 AND NOT ${isPaused("r.connection")})`;
 
 /** What is this long past its due time is the operator's to look at. */
 const overdueMs = 3_600_000;
@@ -83,6 +84,7 @@ export async function readAttention(handle: ReadHandle, { after, limit }: Attent
     effects = [],
     refreshes = [],
     kinds = [],
+    [connection] = [],
   ] = from;
   const { now } = handle;
   const receipts = async (definition: Sql, key: Key, keyOf: (row: FoundReceipt) => Key): Promise<readonly Found[]> => {
@@ -107,6 +109,7 @@ export async function readAttention(handle: ReadHandle, { after, limit }: Attent
     ),
     (await failedRefreshes(handle, refreshes, limit)).map(foundRefresh),
     unrefreshed(await dueRefreshes(handle), { since: now - overdueMs, after: kinds }),
+    (await pausedConnections(handle, { after: connection, limit })).map(foundConnection),
   ];
   return takeInTurn(lists, { from, limit });
 }
@@ -122,6 +125,10 @@ interface FoundReceipt extends ReceiptRow {
 
 function foundDestination({ destination, reason }: PausedRow): Found {
   return { item: { kind: "destination", destination, reason }, key: [destination] };
+}
+
+function foundConnection({ connection, reason }: Counts["pausedConnections"][number]): Found {
+  return { item: { kind: "connection", connection, reason }, key: [connection] };
 }
 
 function foundObligation(row: ObligationRow): Found {

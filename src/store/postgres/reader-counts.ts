@@ -1,6 +1,7 @@
 /** Totals. */
 import type { Counts } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
+import { pausedConnections } from "./paused-connections.ts";
 import { readDeadRows } from "./reader-dead-rows.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
 import { countRefreshes } from "./refreshes.ts";
@@ -73,6 +74,7 @@ export async function readCounts(handle: ReadHandle): Promise<Counts> {
     mismatches: await one(countMismatches),
     refusals: await byName(countRefusals),
     oldestOwedAt: oldest?.at ?? null,
+    pausedConnections: await pausedConnections(handle),
     pausedDestinations: await pausedDestinations(handle),
     due: await readDue(handle),
     refreshes: await countRefreshes(handle),

@@ -2,14 +2,16 @@
 import type { DueWork, SeenWorker } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
 import { callable, laneWalk } from "./lanes.ts";
+import { isPaused } from "./paused-connections.ts";
 import { binaryArray } from "./relation.ts";
 import { sql } from "./statements.ts";
 
-// The first entry of index receipts_due, and one entry of progress_due for each lane.
+// The first entry of index receipts_due behind those of paused connections, and one entry of progress_due for each lane.
 const selectDue = sql(
   "read.due",
   `WITH RECURSIVE ${laneWalk}
-   (SELECT NULL AS effect, due_at AS at FROM counterfoil.receipts WHERE due_at <= $1 ORDER BY due_at LIMIT 1)
+   (SELECT NULL AS effect, due_at AS at FROM counterfoil.receipts AS r
+    WHERE due_at <= $1 AND NOT ${isPaused("r.connection")} ORDER BY due_at LIMIT 1)
    UNION ALL
    SELECT l.effect, min(l.due_at) FROM lane AS l WHERE l.due_at <= $1 AND ${callable("l")} GROUP BY l.effect`,
 );
@@ -22,8 +24,8 @@ export function readDue(handle: ReadHandle): Promise<readonly DueWork[]> {
 // Index receipts_due, by instant.
 const selectConnections = sql(
   "read.due-connections",
-  `SELECT DISTINCT connection FROM counterfoil.receipts
-   WHERE due_at <= $1 AND connection <> ALL ($2::text[]) AND connection > $3
+  `SELECT DISTINCT connection FROM counterfoil.receipts AS r
+   WHERE due_at <= $1 AND connection <> ALL ($2::text[]) AND connection > $3 AND NOT ${isPaused("r.connection")}
    ORDER BY connection LIMIT $4`,
 );
 

@@ -5,6 +5,7 @@ import type { ListedRefresh, RefreshPage } from "../refresh-pages.ts";
 import type { Refresh, ResourceKey } from "../refresh-writes.ts";
 import type { RefusalFacts } from "../store.ts";
 import type { ReadHandle } from "./handle.ts";
+import { pausedConnections } from "./paused-connections.ts";
 import { readAttention } from "./reader-attention.ts";
 import { pausedDestinations, readCounts } from "./reader-counts.ts";
 import { listObligations, readObligation } from "./reader-obligations.ts";
@@ -32,6 +33,10 @@ export class PostgresReader implements Contract.StoreReader {
 
   pausedDestinations(): Promise<Contract.Counts["pausedDestinations"]> {
     return this.#read(pausedDestinations);
+  }
+
+  pausedConnections(): Promise<Contract.Counts["pausedConnections"]> {
+    return this.#read((handle) => pausedConnections(handle));
   }
 
   receipts(filter: Contract.ReceiptFilter, page: Contract.Page): Promise<readonly Receipt[]> {

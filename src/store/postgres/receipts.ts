@@ -12,6 +12,7 @@ import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { lostRace } from "./lost-race.ts";
 import { releaseNext } from "./order.ts";
+import { isPaused } from "./paused-connections.ts";
 import { relation } from "./relation.ts";
 import { claimReplays } from "./replays.ts";
 import { rounds } from "./rounds.ts";
@@ -53,7 +54,7 @@ const insertReceipts = steadySql(
    kept AS (
      INSERT INTO counterfoil.payloads (receipt_id, bytes, headers, expire_at)
      SELECT id, bytes, headers, expire_at FROM claimed)
-   SELECT ord::int, id FROM claimed`,
+   SELECT ord::int, id, ${isPaused("claimed.connection")} AS paused FROM claimed`,
 );
 
 const keys = relation("k", { connection: "text", account: "text", event_id: "text" });
@@ -67,11 +68,11 @@ const selectByKeys = sql(
 
 /** Claims each key: a fresh one is inserted with its bytes, as applied or as a suspect. */
 export async function claimReceipts(handle: Handle, given: readonly ReceiptDraft[]): Promise<ClaimedReceipt[]> {
-  const inserted = await handle.run<{ ord: number; id: number }>(insertReceipts, [
+  const inserted = await handle.run<{ ord: number; id: number; paused: boolean }>(insertReceipts, [
     handle.stamp.wallMs,
     ...drafts.values(given.map((draft) => draftRow(draft, handle.stamp.wallMs))),
   ]);
-  const fresh = new Map(inserted.map(({ ord, id }) => [given[ord - 1] as ReceiptDraft, id]));
+  const fresh = new Map(inserted.map((row) => [given[row.ord - 1] as ReceiptDraft, row]));
   const known = await knownReceipts(
     handle,
     given.filter((draft) => !fresh.has(draft)),
@@ -79,16 +80,16 @@ export async function claimReceipts(handle: Handle, given: readonly ReceiptDraft
   const replayed = await claimReplays(
     handle,
     given.flatMap((draft) => {
-      const id = fresh.get(draft);
-      return id === undefined || draft.replay === null ? [] : [{ ...draft, id, replay: draft.replay }];
+      const row = fresh.get(draft);
+      return row === undefined || draft.replay === null ? [] : [{ ...draft, id: row.id, replay: draft.replay }];
     }),
   );
   return given.map((draft) => {
     const receipt = known.get(draft);
     if (receipt) return { kind: "known", receipt };
-    const id = fresh.get(draft) as number;
+    const { id, paused } = fresh.get(draft) as { readonly id: number; readonly paused: boolean };
     const original = replayed.get(id);
-    return original ? { kind: "replayed", id, original } : { kind: "fresh", id };
+    return original ? { kind: "replayed", id, original } : { kind: "fresh", id, ...(paused && { paused }) };
   });
 }
 

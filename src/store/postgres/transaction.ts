@@ -17,6 +17,7 @@ import { amendRequest, lockObligation, oweObligations, pauseDestination } from "
 import { arrive, dueReceipts, lockNames, lockReceipt } from "./open-receipts.ts";
 import { firstInOrder, lockOrders } from "./order.ts";
 import { controls } from "./parse-control.ts";
+import { pauseConnection } from "./paused-connections.ts";
 import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
@@ -189,6 +190,10 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async amend(...[id, request, digest]: Parameters<Contract.ObligationWrites["amend"]>): Promise<void> {
     await amendRequest(this.#handle, id, { ...request, digest });
+  }
+
+  async pauseConnection(connection: string, reason: string | null): Promise<void> {
+    await pauseConnection(this.#handle, connection, reason);
   }
 
   async pauseDestination(destination: string, reason: string | null): Promise<void> {

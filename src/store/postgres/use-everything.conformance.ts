@@ -38,6 +38,7 @@ export async function useEverything(store: Store): Promise<void> {
     await tx.recordRefusals([{ at: 1, connection: "", cause: "", facts: "" }]);
     await tx.touch();
     await tx.pauseDestination("elsewhere", null);
+    await tx.pauseConnection("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" })]);
     await tx.owe([obligationDraft({ operationKey: "k2" })]);
     await tx.lockObligation("acme", "k2");

@@ -21,6 +21,7 @@ const noted: Readonly<Record<string, { readonly kind: UnitKind; readonly key: re
   counterfoil_snapshots: { kind: "snapshots", key: ["connection", "account", "kind", "id"] },
   counterfoil_refreshes: { kind: "refreshes", key: ["connection", "account", "kind", "id"] },
   counterfoil_destinations: { kind: "destinations", key: ["destination"] },
+  counterfoil_connections: { kind: "connections", key: ["connection"] },
   counterfoil_refusals: { kind: "refusals", key: ["id"] },
   counterfoil_audit: { kind: "audit", key: ["id"] },
 };

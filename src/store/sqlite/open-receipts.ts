@@ -4,6 +4,7 @@ import type { OrderKey } from "../../domain/receipt.ts";
 import { toPayload, toReceipt, type PayloadRow, type ReceiptRow } from "../rows.ts";
 import type { InLine, OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
+import { isPaused } from "./paused-connections.ts";
 import { keepsLine, receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
@@ -13,8 +14,9 @@ import { sql } from "./statements.ts";
 const selectDue = sql(
   "receipt.due",
   `SELECT ${receiptColumns}, r.rank, p.bytes, p.headers
-   FROM (SELECT id FROM counterfoil_receipts INDEXED BY counterfoil_receipts_due
+   FROM (SELECT id FROM counterfoil_receipts AS d INDEXED BY counterfoil_receipts_due
          WHERE due_at IS NOT NULL AND due_at <= ? AND connection IN (SELECT value FROM json_each(?))
+           AND NOT (${isPaused("d.connection")})
          ORDER BY rank IS NULL, rank, id LIMIT ?) AS due
    JOIN counterfoil_receipts AS r ON r.id = due.id
    LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id

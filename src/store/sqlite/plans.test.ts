@@ -25,6 +25,7 @@ const allowed = [
   /^SCAN counterfoil_(refusals|destinations|workers|notices)/,
   /^SCAN (o|r) USING INDEX counterfoil_\w+_(leased|attention)$/,
   /^SCAN counterfoil_(mismatches|receipts|obligations) USING COVERING INDEX counterfoil_\w+_(open|outcome)$/,
+  /^SCAN counterfoil_connections USING (COVERING )?INDEX counterfoil_connections_paused$/,
   // Counts of what is open.
   /^SCAN counterfoil_refreshes USING (COVERING )?INDEX counterfoil_refreshes_(due|failed)$/,
 ];
@@ -61,6 +62,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
       obligations: [{ effect: "ship/v1", withinMs: -1 }],
     });
     await tx.pauseDestination("elsewhere", null);
+    await tx.pauseConnection("elsewhere", null);
     await tx.owe([obligationDraft({ operationKey: "k2" }), obligationDraft({ operationKey: "k2" })]);
     await tx.owe([obligationDraft({ operationKey: "k3", orderKey: "acme/c" })]);
     await tx.freeOrders("", 1);

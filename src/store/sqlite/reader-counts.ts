@@ -1,6 +1,7 @@
 /** Totals. */
 import type { Counts, LogSize } from "../reader.ts";
 import type { ReadHandle } from "./handle.ts";
+import { pausedConnections } from "./paused-connections.ts";
 import { readDue, readWorkers } from "./reader-work.ts";
 import { countRefreshes } from "./refreshes.ts";
 import { sql, type Sql } from "./statements.ts";
@@ -69,6 +70,7 @@ export function readCounts(handle: ReadHandle): Counts {
     mismatches: one(countMismatches),
     refusals: byName(countRefusals),
     oldestOwedAt: oldest.at,
+    pausedConnections: pausedConnections(handle),
     pausedDestinations: pausedDestinations(handle),
     due: readDue(handle),
     refreshes: countRefreshes(handle),

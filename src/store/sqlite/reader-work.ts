@@ -3,6 +3,7 @@ import type { Instant } from "../../domain/instant.ts";
 import type { DueWork, SeenWorker } from "../reader.ts";
 import { callsIn, hooksIn } from "./claims.ts";
 import type { ReadHandle } from "./handle.ts";
+import { isPaused } from "./paused-connections.ts";
 import { type Sql, sql } from "./statements.ts";
 
 /** One seek for each lane, in the partial index of those that call or of those that run hooks; see claims. */
@@ -19,18 +20,19 @@ function laneStatement(calls: boolean): Sql {
 
 const lanes = [laneStatement(true), laneStatement(false)] as const;
 
-// The first entry of index counterfoil_receipts_due.
+// The first entry of index counterfoil_receipts_due, behind those of paused connections.
 const dueEvents = sql(
   "read.due-events",
-  "SELECT min(due_at) AS due_at FROM counterfoil_receipts WHERE due_at IS NOT NULL",
+  `SELECT due_at FROM counterfoil_receipts AS r INDEXED BY counterfoil_receipts_due
+   WHERE due_at IS NOT NULL AND due_at <= ? AND NOT (${isPaused("r.connection")}) ORDER BY due_at LIMIT 1`,
 );
 
 // Index counterfoil_receipts_due, which holds the connection too.
 const selectConnections = sql(
   "read.due-connections",
-  `SELECT DISTINCT connection FROM counterfoil_receipts INDEXED BY counterfoil_receipts_due
+  `SELECT DISTINCT connection FROM counterfoil_receipts AS r INDEXED BY counterfoil_receipts_due
    WHERE due_at IS NOT NULL AND due_at <= ? AND connection NOT IN (SELECT value FROM json_each(?)) AND connection > ?
-   ORDER BY connection LIMIT ?`,
+     AND NOT (${isPaused("r.connection")}) ORDER BY connection LIMIT ?`,
 );
 
 /** Connections of which an event is due, other than these, behind one. */
@@ -64,8 +66,8 @@ export function readDue(handle: ReadHandle): DueWork[] {
       oldest.set(row.effect, Math.min(row.due_at, oldest.get(row.effect) ?? row.due_at));
     }
   }
-  const { due_at: event } = handle.statement(dueEvents).get() as { readonly due_at: number | null };
-  const events = event !== null && event <= now ? [{ effect: null, at: event }] : [];
+  const event = handle.statement(dueEvents).get(now) as { readonly due_at: number } | undefined;
+  const events = event ? [{ effect: null, at: event.due_at }] : [];
   return [...events, ...[...oldest].map(([effect, at]) => ({ effect, at }))];
 }
 

@@ -3,6 +3,7 @@ import { keepsOrder } from "../../domain/outcome.ts";
 import { toReceipt, type ReceiptRow } from "../rows.ts";
 import type { ClaimedReceipt, ReceiptDraft, SettledReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
+import { pausedConnections } from "./paused-connections.ts";
 import { keepsLine, receiptColumns } from "./rows.ts";
 import { sql } from "./statements.ts";
 
@@ -27,10 +28,11 @@ const insertPayload = sql(
 
 /** Claims each key in turn: a fresh one is inserted with its bytes, as applied or as a suspect. */
 export function claimReceipts(handle: Handle, drafts: readonly ReceiptDraft[]): ClaimedReceipt[] {
-  return drafts.map((draft) => claimReceipt(handle, draft));
+  const paused = new Set(pausedConnections(handle).map(({ connection }) => connection));
+  return drafts.map((draft) => claimReceipt(handle, draft, paused));
 }
 
-function claimReceipt(handle: Handle, draft: ReceiptDraft): ClaimedReceipt {
+function claimReceipt(handle: Handle, draft: ReceiptDraft, paused: ReadonlySet<string>): ClaimedReceipt {
   const { connection, account, eventId, tenant, type, digest, secretId, payload } = draft;
   const now = handle.stamp.wallMs;
   const inserted = handle
@@ -44,7 +46,7 @@ function claimReceipt(handle: Handle, draft: ReceiptDraft): ClaimedReceipt {
   const original = draft.replay && claimContent(handle, { id, draft, replay: draft.replay });
   const expireAt = original ? null : now + draft.bytesKeptMs;
   handle.statement(insertPayload).run(id, payload.bytes, payload.headers, expireAt);
-  if (!original) return { kind: "fresh", id };
+  if (!original) return { kind: "fresh", id, ...(paused.has(connection) && { paused: true }) };
   handle.statement(markSuspect).run(id);
   return { kind: "replayed", id, original };
 }

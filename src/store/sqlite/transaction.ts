@@ -20,6 +20,7 @@ import {
   requestCancel,
 } from "./obligations.ts";
 import { arrive, dueReceipts, firstInOrder, lockReceipt } from "./open-receipts.ts";
+import { pauseConnection } from "./paused-connections.ts";
 import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
@@ -190,6 +191,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async amend(...[id, request, digest]: Parameters<Contract.ObligationWrites["amend"]>): Promise<void> {
     this.#scopes.use(() => amendRequest(this.#handle, id, { ...request, digest }));
+  }
+
+  async pauseConnection(connection: string, reason: string | null): Promise<void> {
+    this.#scopes.use(() => pauseConnection(this.#handle, connection, reason));
   }
 
   async pauseDestination(destination: string, reason: string | null): Promise<void> {
