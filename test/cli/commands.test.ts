@@ -183,6 +183,10 @@ test("held and parked events are listed apart, and a filter that does not fit is
   for (const order of ["broken", "unknown"]) {
     expect((await shop.run("send", "stripe", "--url", url, "--event", `${order}.json`)).stdout).toMatch(/^202 /);
   }
+  expect((await shop.run("status")).stdout).toMatch(
+    /^last held +evt_broken: HANDLER_FAILED: Error at counterfoil\.config\.ts:\d+; counterfoil show \d+$/m,
+  );
+  expect((await shop.run("status", "--json")).json).toMatchObject([{ lastHeld: { eventId: "evt_broken" } }]);
   expect((await shop.run("list", "held")).stdout).toMatch(
     /evt_broken .* held .* HANDLER_FAILED: Error at counterfoil\.config\.ts:\d+\n$/,
   );

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Instant } from "../../domain/instant.ts";
+import type { Receipt } from "../../domain/receipt.ts";
 import type { Status } from "../../operator/operator-reads.ts";
 import type { LogSize, SeenWorker, SnapshotHolder } from "../../store/reader.ts";
 import { baseCommand, type SharedOptions, withOperator } from "../base-command.ts";
@@ -19,17 +20,27 @@ export function statusCommand(): Command {
     await withOperator(options, async (operator) => {
       const status = await operator.status();
       const needsYou = (await operator.attention({ limit: attentionMax })).length;
-      printResult(options, statusRecord(status, needsYou), () => statusText(status, needsYou));
+      const [held] = status.receipts.held ? await operator.receipts({ outcome: "held" }, { limit: 1 }) : [];
+      const look = { status, needsYou, held };
+      printResult(options, statusRecord(look), () => statusText(look));
     });
   });
 }
 
-function statusRecord(status: Status, needsYou: number): object {
+/** What one look found; `held` is the last event whose handler failed. */
+interface Look {
+  readonly status: Status;
+  readonly needsYou: number;
+  readonly held: Receipt | undefined;
+}
+
+function statusRecord({ status, needsYou, held }: Look): object {
   const { now, receipts, obligations, deliveries, mismatches, refusals, pausedDestinations, pausedConnections } =
     status;
   return {
     now: isoTime(now),
     receipts,
+    lastHeld: held && { id: held.id, connection: held.connection, eventId: held.eventId, reason: held.reason },
     obligations,
     deliveries,
     mismatches,
@@ -62,12 +73,13 @@ function statusRecord(status: Status, needsYou: number): object {
   };
 }
 
-function statusText(status: Status, needsYou: number): string {
+function statusText({ status, needsYou, held }: Look): string {
   const { now } = status;
   const oldestDue = status.due.length === 0 ? null : Math.min(...status.due.map(({ at }) => at));
   return recordText({
     now: isoTime(now),
     events: counted(status.receipts),
+    ...(held && { "last held": `${held.eventId}: ${held.reason}; counterfoil show ${held.id}` }),
     obligations: counted(status.obligations),
     refreshes: refreshesText(status),
     deliveries: status.deliveries,
