@@ -25,8 +25,9 @@ import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { oweAll, OwesLater } from "../work/unit.ts";
 import { type Arrival, keyOf, type Received } from "./arrival.ts";
+import { Beside, runBeside, runOf } from "./beside.ts";
 import { isBehind, lineOf } from "./order.ts";
-import { handlerError, heldBy, type Ran, runHandler, type Surroundings } from "./run-handler.ts";
+import { handlerError, type HandlerRun, heldBy, runHandler, type Surroundings } from "./run-handler.ts";
 import { place, standsAsClaimed } from "./schedule.ts";
 
 type Fates = readonly Fate<Received>[];
@@ -135,6 +136,12 @@ interface GroupOptions extends Surroundings {
 /** How much shorter the next lock is waited for once a member was put off, and at least. */
 const impatience = { divisor: 4, lockMsMin: 10 };
 
+/** What becomes of an event, and the part of the transaction that writes it, where that is not the whole. */
+interface Keeping {
+  readonly decision: Decision;
+  readonly tx?: StoreTx;
+}
+
 /** What a group knows of an event, for the copies of it that are in the same group. */
 type Known = Pick<Receipt, "id" | "eventId" | "outcome" | "reason" | "digest">;
 
@@ -166,19 +173,24 @@ class Group {
     const { clock, limits } = this.#runtime;
     let startedMs = clock.monotonicMs();
     const fates: Fate<Received>[] = [];
+    const beside = new Beside(this.#tx);
     for (const [index, arrival] of this.#arrivals.entries()) {
-      if (firsts.get(keyOf(arrival)) !== arrival) {
-        fates.push(await this.#meetFirst(arrival));
-        continue;
-      }
       const sinceMs = clock.monotonicMs();
+      const isFirst = firsts.get(keyOf(arrival)) === arrival;
+      const isLate = index > 0 && sinceMs - startedMs > limits.groupMs;
       const claim = claims.get(arrival);
-      const late = index > 0 && sinceMs - startedMs > limits.groupMs;
-      const fate = claim && (late ? this.#defer(claim) : await this.#decide(arrival, claim));
-      fates.push(fate ?? { kind: "alone" });
+      const run = isFirst && !isLate ? runBeside(arrival, claim) : undefined;
+      const apply = async (tx: StoreTx): Promise<void> => {
+        if (run) fates[index] = await this.#apply(arrival, run, tx);
+      };
+      if (run && (await beside.begin(run.handler, apply))) continue;
+      await beside.ended();
+      const fate = isFirst ? await this.#fateOf(arrival, claim, isLate) : await this.#meetFirst(arrival);
+      fates[index] = fate;
       // Who waited in vain has taken nothing of the others' time.
-      if (fate?.kind === "alone") startedMs += clock.monotonicMs() - sinceMs;
+      if (fate.kind === "alone") startedMs += clock.monotonicMs() - sinceMs;
     }
+    await beside.ended();
     await oweAll(this.#tx, this.#owed, this.#options.signals);
     if (this.#settled.length > 0) await this.#tx.settleReceipts(this.#settled);
     if (this.#discarded.length > 0) await this.#tx.discardReceipts(this.#discarded);
@@ -251,6 +263,11 @@ class Group {
     return { kind: "deferred" };
   }
 
+  async #fateOf(arrival: Arrival, claim: ClaimedReceipt | undefined, isLate: boolean): Promise<Fate<Received>> {
+    if (claim === undefined) return { kind: "alone" };
+    return isLate ? this.#defer(claim) : this.#decide(arrival, claim);
+  }
+
   async #decide(arrival: Arrival, claim: ClaimedReceipt): Promise<Fate<Received>> {
     switch (claim.kind) {
       case "known":
@@ -259,25 +276,21 @@ class Group {
         // The copy that came first left nothing: this one is no replay of anything that is kept.
         if (this.#discarded.includes(claim.original.id)) return this.#defer(claim);
         return this.#keep(arrival, claim.id, {
-          outcome: "suspect",
-          reason: `same content as event ${claim.original.eventId}`,
+          decision: { outcome: "suspect", reason: `same content as event ${claim.original.eventId}` },
         });
       case "fresh": {
         const { reading } = arrival;
-        if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading.decision);
+        if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading);
         const inLine = { id: claim.id, rank: reading.rank };
         const look = () => isBehind(this.#tx, inLine, lineOf(arrival.draft, reading));
         const behind = await this.#unlessLocked(() => this.#tx.attempt(look));
         if (behind === undefined) return this.#putOff(claim);
-        if (behind) return this.#keep(arrival, claim.id, { outcome: "queued", reason: behindReason });
-        if (arrival.broke) return this.#keep(arrival, claim.id, arrival.broke);
-        if (claim.paused) return this.#keep(arrival, claim.id, { outcome: "queued", reason: pausedReason });
-        if (arrival.later) return this.#keep(arrival, claim.id, { outcome: "queued", reason: null });
-        const { event, handler } = reading;
-        const run = { event, handler, receiptId: claim.id, force: false, withinMs: arrival.handlerMs };
-        const ran = await this.#unlessLocked(() => runHandler(this.#tx, run, this.#surroundings()));
-        if (ran) return this.#place(arrival, claim.id, ran);
-        return this.#putOff(claim);
+        if (behind) return this.#keep(arrival, claim.id, { decision: queued(behindReason) });
+        if (arrival.broke) return this.#keep(arrival, claim.id, { decision: arrival.broke });
+        if (claim.paused) return this.#keep(arrival, claim.id, { decision: queued(pausedReason) });
+        if (arrival.later) return this.#keep(arrival, claim.id, { decision: queued(null) });
+        const run = runOf(arrival, reading, claim.id);
+        return (await this.#unlessLocked(() => this.#apply(arrival, run, this.#tx))) ?? this.#putOff(claim);
       }
       default:
         throw new Error(`Bug: no such claim ${String(claim satisfies never)}`);
@@ -290,15 +303,19 @@ class Group {
     return { kind: "alone" };
   }
 
-  async #place(arrival: Arrival, id: number, ran: Ran): Promise<Fate<Received>> {
-    if (ran.kind === "decided") return this.#keep(arrival, id, ran.decision);
+  async #apply(arrival: Arrival, run: HandlerRun, tx: StoreTx): Promise<Fate<Received>> {
+    const ran = await runHandler(tx, run, this.#surroundings());
+    const { receiptId: id } = run;
+    if (ran.kind === "decided") return this.#keep(arrival, id, { ...ran, tx });
     const error = handlerError(ran.error, { id: arrival.draft.eventId, type: arrival.draft.type });
-    if (arrival.policy === "hold") return this.#keep(arrival, id, heldBy(this.#runtime, arrival.draft, error));
+    if (arrival.policy === "hold") {
+      return this.#keep(arrival, id, { decision: heldBy(this.#runtime, arrival.draft, error), tx });
+    }
     this.#discarded.push(id);
     return { kind: "failed", error };
   }
 
-  async #keep(arrival: Arrival, id: number, decision: Decision): Promise<Fate<Received>> {
+  async #keep(arrival: Arrival, id: number, { decision, tx = this.#tx }: Keeping): Promise<Fate<Received>> {
     const { draft, reading } = arrival;
     if (!standsAsClaimed(decision, draft.bytesKeptMs)) {
       const placing = {
@@ -316,7 +333,7 @@ class Group {
       );
       if (decision.outcome === "queued") this.#options.signals.arrived = true;
       // Written at once: a later member of this group may be what a parked event waits for, or stand behind it.
-      if (settled.waitsFor || settled.orderKey !== null) await this.#tx.settleReceipts([settled]);
+      if (settled.waitsFor || settled.orderKey !== null) await tx.settleReceipts([settled]);
       else this.#settled.push(settled);
     }
     const { eventId, digest } = draft;
@@ -340,6 +357,10 @@ class Group {
     this.#known.set(keyOf(arrival), known);
     return answered({ eventId, outcome, reason, duplicate: true, mismatch });
   }
+}
+
+function queued(reason: string | null): Decision {
+  return { outcome: "queued", reason };
 }
 
 function byKey(left: OrderKey, right: OrderKey): number {

@@ -140,6 +140,27 @@ export interface StoreTx extends ReceiptWrites, ObligationWrites, StateWrites, R
   attempt<T>(body: () => Promise<T>, options?: AttemptOptions): Promise<T>;
   /** Bounds each later wait of this transaction for what another one holds; nothing where one lock serialises writers. */
   boundLocks(lockMs: number): void;
+  /**
+   * A strand behind those before it, for one of several bodies that run beside each other. `undefined` where
+   * statements are carried out at once, so that nothing would be gained, or where an attempt may have to be
+   * undone by itself. The transaction may be used again once all its strands have ended.
+   */
+  strand(): Strand | undefined;
+}
+
+/**
+ * A part of a transaction that is carried out before every later strand, and behind every earlier one.
+ *
+ * A strand that sends something after a later one has done so rejects with RACE_LOST: the transaction has to
+ * run again.
+ */
+export interface Strand {
+  /** Statements that it has sent. */
+  readonly sent: number;
+  /** Resolves once it has sent so many. */
+  until(sent: number): Promise<void>;
+  /** Runs its body, once, with a transaction object of its own, which is valid until the body settles. */
+  run<T>(body: (tx: StoreTx) => Promise<T>): Promise<T>;
 }
 
 /** The revision of a row that came without one: before every other, and taken over by an operator's or a source's word at the one that is kept. */

@@ -121,6 +121,12 @@ export class Scopes {
     this.#session.boundLocks(lockMs);
   }
 
+  /** Something that belongs to the transaction has failed beside it: it is not to be kept. */
+  spoil(error: unknown): void {
+    const [transaction] = this.#stack;
+    if (transaction) transaction.failed ??= { error };
+  }
+
   /** Refuses a statement that is not to be sent: it fails its scope as one that was. */
   refuse(error: CounterfoilError): never {
     this.#assertUsable();

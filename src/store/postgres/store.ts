@@ -13,7 +13,7 @@ import type { Finding } from "../../domain/finding.ts";
 import { defaults } from "../../domain/limits.ts";
 import type { Probe } from "../../domain/probe.ts";
 import type { Migration } from "../migrations.ts";
-import type { Capabilities, News, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
+import type { Capabilities, News, Store, StoreLimits, StoreTx, Strand, TransactionOptions } from "../store.ts";
 import type { BeginOptions } from "./begin.ts";
 import { checkServer } from "./check-server.ts";
 import { Connections, type PoolOptions } from "./connections.ts";
@@ -29,7 +29,9 @@ import { PostgresReader } from "./reader.ts";
 import { type Scope, Scopes } from "./scopes.ts";
 import type { Line, Session } from "./session.ts";
 import { inSchema, numbered, SchemaTexts } from "./statements.ts";
-import { PostgresTransaction } from "./transaction.ts";
+import { PostgresStrand } from "./strand.ts";
+import { Strands } from "./strands.ts";
+import { PostgresTransaction, type TransactionParts } from "./transaction.ts";
 import { untilMigrated } from "./until-migrated.ts";
 import { UsersTransaction } from "./users-transaction.ts";
 import { readTypes } from "./values.ts";
@@ -169,29 +171,43 @@ export class PostgresStore implements Store {
 
   /** What a transaction on a connection is made of, and what is to be done once it is committed. */
   #scoped(session: Line, now: number, hope?: Hope) {
-    const scopes = new Scopes({
-      session,
-      inside: this.#inside,
-      attemptMs: this.#limits.handlerMs,
-      isHopeful: hope?.isEarned,
-      onUndone: () => hope?.lose(),
-    });
-    const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
-    const ask = (query: DriverQuery): Promise<DriverResult> =>
-      this.#step("query", () => scopes.run(query, "user statement"));
-    // The server has one clock and no boot that its leases would depend on.
-    const stamp = { wallMs: now, monotonicMs: now, bootId: "" };
     const committed: (() => void)[] = [];
-    const handle: Handle = {
+    const isHopeful = hope?.isEarned;
+    const partsOn = (line: Line): TransactionParts => {
+      const scopes = new Scopes({
+        session: line,
+        inside: this.#inside,
+        attemptMs: this.#limits.handlerMs,
+        isHopeful,
+        onUndone: () => hope?.lose(),
+      });
+      const ask = (query: DriverQuery): Promise<DriverResult> =>
+        this.#step("query", () => scopes.run(query, "user statement"));
+      const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
+      return { scopes, ask, schema: this.#options.schema, handle: this.#writing(run, now, committed) };
+    };
+    const parts = partsOn(session);
+    const { scopes } = parts;
+    if (!isHopeful) return { scopes, parts, committed };
+    const strands = new Strands(session);
+    const strand = (): Strand => {
+      const line = strands.next();
+      return new PostgresStrand(line, { parts: partsOn(line), onFailed: (error) => scopes.spoil(error) });
+    };
+    return { scopes, parts: { ...parts, strand }, committed };
+  }
+
+  #writing(run: Handle["run"], now: number, committed: (() => void)[]): Handle {
+    return {
       run,
-      stamp,
+      // The server has one clock and no boot that its leases would depend on.
+      stamp: { wallMs: now, monotonicMs: now, bootId: "" },
       schema: this.#options.schema,
       limits: this.#limits,
       cursors: this.#cursors,
       say: (news) => void committed.push(() => this.#wakeups.say(news)),
       afterCommit: (then) => void committed.push(then),
     };
-    return { scopes, parts: { scopes, ask, schema: this.#options.schema, handle }, committed };
   }
 
   listen(heard: (news: News) => void): () => void {

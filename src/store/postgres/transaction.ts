@@ -38,6 +38,8 @@ export interface TransactionParts {
   readonly schema: string;
   /** What the functions of each topic work with. */
   readonly handle: Handle;
+  /** Where the transaction is hopeful: gives a strand. */
+  readonly strand?: (() => Contract.Strand) | undefined;
 }
 
 /** An open transaction: each method runs its topic's statements inside the innermost scope. */
@@ -48,14 +50,16 @@ export class PostgresTransaction implements Contract.StoreTx {
   readonly #ask: TransactionParts["ask"];
   readonly #schema: string;
   readonly #handle: Handle;
+  readonly #strand: TransactionParts["strand"];
 
-  constructor({ scopes, ask, schema, handle }: TransactionParts) {
+  constructor({ scopes, ask, schema, handle, strand }: TransactionParts) {
     this.stamp = handle.stamp;
     this.now = handle.stamp.wallMs;
     this.#scopes = scopes;
     this.#ask = ask;
     this.#schema = schema;
     this.#handle = handle;
+    this.#strand = strand;
   }
 
   get native(): unknown {
@@ -68,6 +72,10 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   boundLocks(lockMs: number): void {
     this.#scopes.boundLocks(lockMs);
+  }
+
+  strand(): Contract.Strand | undefined {
+    return this.#strand?.();
   }
 
   query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {

@@ -68,6 +68,10 @@ export class SqliteTransaction implements Contract.StoreTx {
     // The transaction has the one lock that there is.
   }
 
+  strand(): undefined {
+    // A statement is carried out before the call that asks for it returns.
+  }
+
   async query(text: TemplateStringsArray, values: readonly SqlValue[]): Promise<Rows> {
     return this.#scopes.use(() => this.#runUser(this.#connection.statements.template(text), values));
   }
