@@ -1,47 +1,32 @@
 /**
- * The same event ids, accounts, orders, operation keys, snapshots and prerequisite names in three tenants of
- * one database, through every public call: each step is taken for one tenant after the other, comes to the
+ * The same event ids, accounts, orders, operation keys, snapshots, resources and prerequisite names in four
+ * tenants of one database, through every public call (what is public and not walked fails): each step is taken for one tenant after the other, comes to the
  * same for each, and leaves everything of the others as it was.
  */
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
-import { type App, CounterfoilError, type Operator } from "counterfoil";
+import { type App, CounterfoilError, type Operator, type OwnTransaction } from "counterfoil";
 import { fromPg } from "counterfoil/adapters";
-import type { SignedDelivery } from "counterfoil/providers";
 import { startFakeProvider } from "counterfoil/testing";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { Operator as OperatorClass } from "../../src/operator/operator.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { counterfoil } from "../cli/command.ts";
 import { signedEvent } from "../support/case-delivery.ts";
 import { engine } from "../support/engine.ts";
 import { rows } from "../support/order-app.ts";
 import { ownDatabase } from "../support/own-database.ts";
+import { Walk } from "../support/walk.ts";
 import { type Side, sides, stock, tenantsApp, works } from "./children/tenants.config.ts";
+import { byFastify, byFetch, byLambda, byNode, byOwnServer } from "./tenant-mountings.ts";
 
-/** What concerns the process, or all that it serves. */
-const wholeApp = [
-  "open",
-  "start",
-  "listen",
-  "stop",
-  "live",
-  "ready",
-  "doctor",
-  "subscribe",
-  "subscribers",
-  "fastify",
-  "runtime",
-  "connections",
-  "problems",
-  "basePath",
+/** What concerns the process, or the whole database of whoever runs it: no tenant is named, and none is given. */
+const ofTheWhole = [
+  ...["start", "stop", "live", "ready", "doctor", "subscribe"].map((name) => `app.${name}`),
+  ...["subscribers", "runtime", "connections", "problems", "basePath"].map((name) => `app.${name}`),
+  ...["status", "attention", "refusals", "prune", "pause", "resume", "restored"].map((name) => `operator.${name}`),
+  // What a unit of work tells whoever runs it.
+  "work.worst",
 ];
-
-/** Verbs of whoever runs the whole database; they name no tenant. */
-const wholeStore = ["status", "attention", "refreshes", "refusals", "prune", "bulk", "pause", "resume", "restored"];
 
 async function openMarket() {
   const database = await ownDatabase();
@@ -51,26 +36,28 @@ async function openMarket() {
     if (method !== "POST") return undefined;
     return ref.endsWith("/lookup") ? { when: "after", kind: "reset" } : { when: "before", kind: "answer", status: 422 };
   });
-  const { app, ship } = tenantsApp({ address: database.address, carrier: carrier.url, clock: new VirtualClock() });
-  const usedOfApp = new Set<string>();
-  await app.open();
+  const walk = new Walk();
+  const at = { address: database.address, carrier: carrier.url, clock: new VirtualClock(), walk };
+  const { app, ship, parcels } = tenantsApp(at);
+  const noted = walk.noting("app", app);
+  await noted.open();
   onTestFinished(async () => {
     await app.stop();
     await carrier.close();
   });
   await rows(app, "CREATE TABLE orders (tenant TEXT, id TEXT, status TEXT, PRIMARY KEY (tenant, id))");
   const env = { TENANTS_DATABASE: database.address, TENANTS_CARRIER: carrier.url };
-  const noted = noting(app, usedOfApp);
-  return { app: noted, ship, env, usedOfApp, inOwn: inOwn(noted, database.address), ...views(app) };
+  return { app: noted, ship, parcels, env, walk, inOwn: inOwn(noted, at), ...views(app) };
 }
 
 /** Works inside a transaction that is begun with the engine's own driver. */
-function inOwn(app: App, address: string) {
+function inOwn(app: App, { address, walk }: { readonly address: string; readonly walk: Walk }) {
+  const inside = (transaction: OwnTransaction) => walk.noting("within", app.within(transaction));
   return async <T>(work: (within: ReturnType<App["within"]>) => Promise<T>): Promise<T> => {
     if (engine === "sqlite") {
       using database = new DatabaseSync(address);
       database.exec("BEGIN IMMEDIATE");
-      const value = await work(app.within(database));
+      const value = await work(inside(database));
       database.exec("COMMIT");
       return value;
     }
@@ -78,7 +65,7 @@ function inOwn(app: App, address: string) {
     await client.connect();
     try {
       await client.query("BEGIN");
-      const value = await work(app.within(fromPg(client)));
+      const value = await work(inside(fromPg(client)));
       await client.query("COMMIT");
       return value;
     } finally {
@@ -94,13 +81,17 @@ function views(app: App) {
   /** What there is of a tenant: each row that moves, and each event with what belongs to it. */
   const view = async (side: Side) => {
     const { connection, account, tenant } = side;
-    const receipts = await receiptsOf(side);
-    return {
-      receipts: await Promise.all(receipts.map(({ id }) => reader.receipt(id))),
-      obligations: await reader.obligations({ tenant }, { limit: 100 }),
-      snapshot: await reader.snapshot({ connection, account, kind: "stock", id: "item-1" }),
-      orders: await rows(app, `SELECT id, status FROM orders WHERE tenant = '${tenant}'`),
-    };
+    const kept = (kind: string, id: string) => reader.snapshot({ connection, account, kind, id });
+    const [receipts, obligations, snapshot, parcels, refreshes, orders] = await Promise.all([
+      receiptsOf(side),
+      reader.obligations({ tenant }, { limit: 100 }),
+      kept("stock", "item-1"),
+      kept("parcels", "parcel-1"),
+      reader.refreshes({ connection }, { limit: 100 }),
+      rows(app, `SELECT id, status FROM orders WHERE tenant = '${tenant}'`),
+    ]);
+    const asked = refreshes.filter((refresh) => refresh.account === account);
+    return { receipts, obligations, snapshot, parcels, asked, orders };
   };
   const receiptId = async (side: Side, eventId: string): Promise<number> =>
     (await receiptsOf(side)).find((receipt) => receipt.eventId === eventId)!.id;
@@ -109,51 +100,26 @@ function views(app: App) {
 
 type Market = Awaited<ReturnType<typeof openMarket>>;
 
-/** An operator or an application that notes which of its verbs are used. */
-function noting<T extends object>(noted: T, used: Set<string>): T {
-  return new Proxy(noted, {
-    get: (target, name) => {
-      used.add(String(name));
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
+/** A statement by the driver itself, which takes nobody's rows but this tenant's. */
+async function byHand(native: unknown, { tenant }: Side): Promise<number> {
+  const text = "UPDATE orders SET status = status WHERE tenant = ";
+  if (engine === "sqlite") return Number((native as DatabaseSync).prepare(`${text}?`).run(tenant).changes);
+  return (await (native as Client).query(`${text}$1`, [tenant])).rowCount ?? 0;
 }
 
 type Step = (side: Side, operator: Operator) => Promise<unknown>;
 
 const signed = ({ account }: Side) => signedEvent("evt-1", {}, { type: "paid", ...(account && { account }) });
 
-/** Through a server of node:http that mounts the hooks. */
-async function post(app: App, { connection }: Side, { headers, body }: SignedDelivery) {
-  const server = createServer(app.node).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/hooks/${connection}`;
-  const answer = await fetch(url, { method: "POST", headers, body: new Uint8Array(body) });
-  const told = [answer.status, await answer.json()];
-  server.closeAllConnections();
-  server.close();
-  return told;
-}
-
-function lambdaEvent({ connection }: Side, { headers, body }: SignedDelivery): Parameters<App["lambda"]>[0] {
-  return {
-    version: "2.0",
-    rawPath: `/hooks/${connection}`,
-    rawQueryString: "",
-    headers,
-    requestContext: { http: { method: "POST" } },
-    body: Buffer.from(body).toString("base64"),
-    isBase64Encoded: true,
-  };
-}
-
-function steps({ app, ship, receiptId, inOwn }: Market): Readonly<Record<string, Step>> {
+function steps({ app, ship, parcels, receiptId, inOwn, walk }: Market): Readonly<Record<string, Step>> {
   const receive = ({ connection, account }: Side, type: string, id: string, data: object = {}) =>
     app.receive(connection, signedEvent(id, data, { type, ...(account && { account }) }));
   const within = ({ tenant, connection, account }: Side, body: Parameters<App["transaction"]>[1]) =>
-    app.transaction({ tenant, connection, account }, body);
+    app.transaction({ tenant, connection, account }, (context) =>
+      body(walk.noting("work", { ...context, tx: walk.noting("tx", context.tx) })),
+    );
+  const over = (mounting: typeof byNode) => (side: Side) =>
+    mounting({ app, connection: side.connection, delivery: signed(side) });
   const counting = (side: Side, revision: number, level: number) =>
     within(side, ({ snapshot }) => snapshot(stock, { id: "item-1", revision, state: { level } }));
   const owing = (side: Side, order: string) =>
@@ -162,15 +128,11 @@ function steps({ app, ship, receiptId, inOwn }: Market): Readonly<Record<string,
   return {
     "an event waits": (side) => receive(side, "paid", "evt-1"),
     "it comes again": (side) => receive(side, "paid", "evt-1"),
-    "it comes over HTTP": async (side) => {
-      const { connection } = side;
-      const { headers, body } = signed(side);
-      const delivery = { method: "POST", headers, body: new Uint8Array(body) };
-      const answer = await app.fetch(new Request(`http://hooks.example/hooks/${connection}`, delivery));
-      return [answer.status, await answer.json()];
-    },
-    "it comes by a mounted server": async (side) => post(app, side, signed(side)),
-    "it comes by Lambda": async (side) => app.lambda(lambdaEvent(side, signed(side))),
+    "it comes by fetch": over(byFetch),
+    "it comes by node:http": over(byNode),
+    "it comes by Fastify": over(byFastify),
+    "it comes by the application's own server": over(byOwnServer),
+    "it comes by Lambda": over(byLambda),
     "it comes as a trial": ({ connection, account }) =>
       app.receive(
         connection,
@@ -202,6 +164,21 @@ function steps({ app, ship, receiptId, inOwn }: Market): Readonly<Record<string,
     "a newer snapshot is applied": (side) => counting(side, 3, 30),
     "an applied event is run again": async (side, operator) =>
       operator.reprocess({ receiptId: await receiptId(side, "evt-2") }),
+    "an event is ignored": (side) => receive(side, "shrugged", "evt-4"),
+    "an event is refused": (side) => receive(side, "forbidden", "evt-5"),
+    "an event does all that a handler may": async (side) => {
+      const received = await receive(side, "everything", "evt-6");
+      await app.drain();
+      return received;
+    },
+    "a resource is asked for, by the application and by hand": async (side, operator) => {
+      const { connection, account } = side;
+      await within(side, ({ refresh }) => refresh(parcels, { id: "parcel-1" }));
+      const acted = await operator.refresh({ connection, account, kind: "parcels", id: "parcel-1" });
+      await app.drain();
+      return acted;
+    },
+    "the driver's own handle is used": (side) => within(side, ({ tx }) => byHand(tx.native, side)),
     "a key is owed": (side) => owing(side, "order-1"),
     "the key is owed again": (side) => owing(side, "order-1"),
     "the key is owed for something else": (side) => owing(side, "order-2"),
@@ -218,6 +195,8 @@ function steps({ app, ship, receiptId, inOwn }: Market): Readonly<Record<string,
     "renew-key": (side, operator) => operator.renewKey({ ...named(side, "renew-key"), confirm: true }),
     amend: (side, operator) => operator.amend({ ...named(side, "renew-key"), json: { order: "order-9" } }),
     lookup: (side, operator) => operator.lookup(named(side, "lookup")),
+    "what is stuck is retried in bulk": ({ tenant }, operator) =>
+      operator.bulk({ action: "retry", where: { tenant, state: "stuck" } }),
     "what nobody fetches is not refreshed": ({ connection, account }, operator) =>
       operator.refresh({ connection, account, kind: "stock", id: "item-1" }),
     "work is done inside a transaction of the user's own": (side) =>
@@ -242,6 +221,10 @@ function looks({ receiptId }: Market): Readonly<Record<string, Step>> {
       (await operator.receipts({ connection, eventId: "evt-1" }))
         .filter((receipt) => receipt.account === account)
         .map(({ eventId, outcome }) => [eventId, outcome]),
+    "refreshes are listed": async ({ connection, account }, operator) =>
+      (await operator.refreshes({ connection }))
+        .filter((refresh) => refresh.account === account)
+        .map(({ kind, id }) => [kind, id]),
     "bytes are shown": async (side, operator) =>
       JSON.parse(Buffer.from((await operator.payload(await receiptId(side, "evt-2"))).bytes).toString()).data,
   };
@@ -258,8 +241,7 @@ async function outcomeOf(step: Promise<unknown>, { tenant }: Side): Promise<stri
 
 test("what one tenant does comes to the same for each, and is neither seen nor changed by another", async () => {
   const market = await openMarket();
-  const used = new Set<string>();
-  const operator = noting(market.app.operator({ who: "ada" }), used);
+  const operator = market.walk.noting("operator", market.app.operator({ who: "ada" }));
   let before = await Promise.all(sides.map(market.view));
   for (const [name, step] of Object.entries(steps(market))) {
     const outcomes = new Set<string>();
@@ -277,10 +259,11 @@ test("what one tenant does comes to the same for each, and is neither seen nor c
   }
   // The steps did what they say, for each, and everything of a tenant is its own.
   for (const side of sides) {
-    const { receipts, obligations, snapshot, orders } = await market.view(side);
-    expect(
-      receipts.map((detail) => [detail?.receipt.eventId, detail?.receipt.tenant, detail?.receipt.outcome]),
-    ).toEqual([
+    const { receipts, obligations, snapshot, parcels, orders } = await market.view(side);
+    expect(receipts.map(({ eventId, tenant, outcome }) => [eventId, tenant, outcome])).toEqual([
+      ["evt-6", side.tenant, "applied"],
+      ["evt-5", side.tenant, "refused"],
+      ["evt-4", side.tenant, "ignored"],
       ["evt-3", side.tenant, "applied"],
       ["evt-2", side.tenant, "applied"],
       ["evt-1", side.tenant, "applied"],
@@ -293,18 +276,14 @@ test("what one tenant does comes to the same for each, and is neither seen nor c
       "renew-key": "owed",
       lookup: "uncertain",
       "own work": "owed",
+      "of a handler": "withdrawn",
       v1: "withdrawn",
     });
     for (const obligation of obligations) expect(obligation).toMatchObject(side);
+    expect(parcels).toMatchObject({ state: expect.stringContaining("count") });
     expect([snapshot?.revision, orders]).toEqual(["3", [{ id: "order-1", status: "paid" }]]);
   }
-  const verbs = Object.getOwnPropertyNames(OperatorClass.prototype).filter((name) => name !== "constructor");
-  expect(verbs.filter((verb) => !used.has(verb) && !wholeStore.includes(verb))).toEqual([]);
-  const calls = [...Object.getOwnPropertyNames(Object.getPrototypeOf(market.app)), ...Object.keys(market.app)];
-  const unused = calls.filter(
-    (call) => call !== "constructor" && !market.usedOfApp.has(call) && !wholeApp.includes(call),
-  );
-  expect(unused).toEqual([]);
+  expect(market.walk.left).toEqual(ofTheWhole.toSorted());
 });
 
 test(

@@ -1,8 +1,9 @@
-/** A connection of one tenant, and one whose accounts are tenants: all of them use the same ids. */
-import { type App, connect, defineApp, effect, type Resource, resource, type } from "counterfoil";
+/** A connection of one tenant, one whose accounts are tenants, and one that is looked up: all of them use the same ids. */
+import { type App, connect, connectEach, defineApp, effect, type Resource, resource, type } from "counterfoil";
 import type { Clock } from "../../../src/domain/clock.ts";
 import { caseSecret, sender } from "../../support/case-delivery.ts";
 import { storeAt } from "../../support/engine.ts";
+import { Walk } from "../../support/walk.ts";
 
 export interface Side {
   readonly connection: string;
@@ -14,6 +15,7 @@ export const sides: readonly Side[] = [
   { connection: "left", account: "", tenant: "tenant-l" },
   { connection: "market", account: "acct-1", tenant: "tenant-1" },
   { connection: "market", account: "acct-2", tenant: "tenant-2" },
+  { connection: "shops/one", account: "", tenant: "tenant-one" },
 ];
 
 /** What an order owes; each is for another verb of the operator's. */
@@ -25,9 +27,11 @@ interface TenantsOptions {
   readonly address: string;
   readonly carrier: string;
   readonly clock?: Clock;
+  /** Sees what handlers are given. */
+  readonly walk?: Walk;
 }
 
-export function tenantsApp({ address, carrier, clock }: TenantsOptions) {
+export function tenantsApp({ address, carrier, clock, walk = new Walk() }: TenantsOptions) {
   const ship = effect("ship/v1", {
     input: type<{ order: string }>(),
     request: ({ input, key }) => ({ method: "POST", url: `${carrier}/v1/shipments`, json: { ...input, ref: key } }),
@@ -39,7 +43,17 @@ export function tenantsApp({ address, carrier, clock }: TenantsOptions) {
     },
     allow: [carrier],
   });
-  const paid = sender.on("paid", async ({ event, tx, owe, waitFor }) => {
+  const parcels = resource("parcels", {
+    state: type<{ count: number }>(),
+    fetch: {
+      get: ({ id }) => `${carrier}/v1/shipments?ref=${encodeURIComponent(id)}`,
+      answer: type<{ shipments: unknown[] }>(),
+      found: ({ shipments }) => ({ state: { count: shipments.length } }),
+      allow: [carrier],
+    },
+  });
+  const paid = sender.on("paid", async (context) => {
+    const { event, tx, owe, waitFor } = walk.noting("handler", context);
     const { changes } =
       await tx.sql`UPDATE orders SET status = 'paid' WHERE tenant = ${event.tenant} AND id = 'order-1'`;
     if (changes === 0) return waitFor("order", "order-1");
@@ -49,20 +63,33 @@ export function tenantsApp({ address, carrier, clock }: TenantsOptions) {
     const { level } = event.data as { readonly level: number };
     await snapshot(stock, { id: "item-1", revision: 2, state: { level } });
   });
-  const common = { provider: sender, secrets: [caseSecret], handlers: [paid, counted] };
+  const shrugged = sender.on("shrugged", (context) => walk.noting("handler", context).ignore("nothing to do"));
+  const forbidden = sender.on("forbidden", (context) => walk.noting("handler", context).refuse("it may not be"));
+  const everything = sender.on("everything", async (context) => {
+    const { event, owe, withdraw, snapshot, refresh, arrived } = walk.noting("handler", context);
+    await owe(ship, { key: ["of a handler"], input: { order: event.id } });
+    await withdraw(["of a handler"]);
+    await snapshot(stock, { id: "item-2", revision: 1, state: { level: 1 } });
+    await refresh(parcels, { id: "parcel-2" });
+    await arrived("parcel", "parcel-2");
+  });
+  const handlers = [paid, counted, shrugged, forbidden, everything];
+  const common = { provider: sender, secrets: [caseSecret], handlers };
   const app = defineApp({
     store: storeAt(address, { clock }),
     connections: [
       connect("left", { ...common, tenant: "tenant-l" }),
       connect("market", {
         ...common,
-        tenant: (account) => sides.find((side) => side.account === account)?.tenant ?? null,
+        tenant: (account) => sides.find((side) => side.account === account && account !== "")?.tenant ?? null,
       }),
+      connectEach("shops/:shop", ({ shop }) => ({ ...common, tenant: `tenant-${shop}` })),
     ],
     effects: [ship],
+    resources: [parcels],
     ...(clock && { testing: { clock } }),
   });
-  return { app, ship };
+  return { app, ship, parcels };
 }
 
 const { TENANTS_DATABASE = "tenants.db", TENANTS_CARRIER = "http://127.0.0.1:9" } = process.env;
