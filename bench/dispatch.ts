@@ -30,24 +30,31 @@ const scripts: Readonly<Record<StoreKind, Readonly<Record<string, string>>>> = {
   sqlite: { counterfoil: "queues/counterfoil.ts", plainjob: "queues/plainjob.ts" },
   postgres: {
     counterfoil: "queues/counterfoil.ts",
-    "pg-boss-batched": "queues/postgres/pg-boss.ts",
+    "pg-boss": "queues/postgres/pg-boss.ts",
+    "pg-boss-batched": "queues/postgres/pg-boss-batched.ts",
     "graphile-worker": "queues/postgres/graphile-worker.ts",
     "graphile-worker-batched": "queues/postgres/graphile-worker-batched.ts",
   },
 };
 
 /** Without batches they would take minutes, and end no faster for it: these drain a tenth of the jobs. */
-const unbatched: readonly string[] = ["graphile-worker"];
+const unbatched: readonly string[] = ["pg-boss", "graphile-worker"];
 
 /** The contenders on a store. */
 export function dispatchContenders(store: StoreKind): readonly string[] {
   return Object.keys(scripts[store]);
 }
 
+/** The script of one of them, beside this file. */
+export function dispatchScript(store: StoreKind, name: string): string {
+  return scripts[store][name] ?? name;
+}
+
 /** What a ratio is called, and whom it is over. */
 const peers: Readonly<Record<StoreKind, Readonly<Record<string, string>>>> = {
   sqlite: { overPlainjob: "plainjob" },
   postgres: {
+    overPgBoss: "pg-boss",
     overPgBossBatched: "pg-boss-batched",
     overGraphileWorker: "graphile-worker",
     overGraphileWorkerBatched: "graphile-worker-batched",
@@ -76,7 +83,7 @@ export async function dispatch(
 async function runOnce(name: string, made: Places, { store, jobs }: DispatchOptions): Promise<BenchResult> {
   await using place = await made.make();
   const count = unbatched.includes(name) ? Math.ceil(jobs / 10) : jobs;
-  const queue = startChild(scripts[store][name] ?? name, { args: [place.where, String(count)] });
+  const queue = startChild(dispatchScript(store, name), { args: [place.where, String(count)] });
   try {
     await queue.line(/^ready$/, { timeoutMs: preloadTimeoutMs });
     const [line] = await queue.line(/^\{.*\}$/, { timeoutMs: drainTimeoutMs });

@@ -1,46 +1,4 @@
-/**
- * pg-boss in batches: two loops at once, each of which fetches 100 jobs by one statement and completes
- * them by one. They use its documented `fetch` and `complete`, as its own workers do, without the pauses
- * of these. The jobs are analysed before the drain: without statistics it is many times slower.
- */
-import { PgBoss } from "pg-boss";
-import { drainMeter, queueArguments } from "../../kit/drain-meter.ts";
-import { run } from "../../kit/postgres.ts";
+/** pg-boss at its defaults: one job at a time, fetched and completed by itself. */
+import { drainByPgBoss } from "../../kit/drain-by-pg-boss.ts";
 
-const batchSize = 100;
-const loops = 2;
-const insertMax = 1_000;
-
-const { place, jobs } = queueArguments();
-const boss = new PgBoss({ connectionString: place });
-boss.on("error", (error) => {
-  throw error;
-});
-await boss.start();
-await boss.createQueue("ship");
-for (let from = 0; from < jobs; from += insertMax) {
-  const length = Math.min(insertMax, jobs - from);
-  const batch = Array.from({ length }, (_, index) => ({ data: { order: `order-${from + index}` } }));
-  await boss.insert("ship", batch);
-}
-await run(place, "VACUUM ANALYZE");
-
-const meter = drainMeter(jobs);
-meter.start();
-await Promise.all(Array.from({ length: loops }, drain));
-await boss.stop({ graceful: false });
-meter.print();
-
-async function drain(): Promise<void> {
-  while (!meter.isDrained()) {
-    const claimedAt = performance.now();
-    const batch = await boss.fetch("ship", { batchSize });
-    // The other loop has the last ones.
-    if (batch.length === 0) return;
-    await boss.complete(
-      "ship",
-      batch.map(({ id }) => id),
-    );
-    meter.done(batch.length, claimedAt);
-  }
-}
+await drainByPgBoss({ batchSize: 1, loops: 1 });
