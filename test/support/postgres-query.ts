@@ -1,5 +1,5 @@
 /** Looking at a PostgreSQL database from outside of what is tested, by connections of one statement. */
-import { Client, type QueryResult, types } from "pg";
+import { Client, Pool, type QueryResult, types } from "pg";
 import { eventually } from "../../src/testing/eventually.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -17,16 +17,31 @@ export async function ask<R extends object = Row>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<readonly R[]> {
-  const client = new Client({ connectionString: url, application_name: "outside", types: countsAsNumbers });
+  const client = new Client(outside(url));
   // A server that ends the connection says so in the query's own error.
   client.on("error", () => undefined);
   await client.connect();
   try {
-    const result: QueryResult<R> | QueryResult<R>[] = await client.query<R>(text, [...values]);
-    return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? [];
+    return lastRows(await client.query<R>(text, [...values]));
   } finally {
     await client.end();
   }
+}
+
+/** Asks one database again and again, over connections that stay: making one is dearer than most statements. */
+export function askerAt(
+  url: string,
+): <R extends object = Row>(text: string, values?: readonly unknown[]) => Promise<readonly R[]> {
+  const pool = new Pool({ ...outside(url), max: 2, idleTimeoutMillis: 0, allowExitOnIdle: true });
+  pool.on("error", () => undefined);
+  return async <R extends object>(text: string, values: readonly unknown[] = []) =>
+    lastRows(await pool.query<R>(text, [...values]));
+}
+
+const outside = (url: string) => ({ connectionString: url, application_name: "outside", types: countsAsNumbers });
+
+function lastRows<R extends object>(result: QueryResult<R> | QueryResult<R>[]): readonly R[] {
+  return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? [];
 }
 
 /** Backends of the database that `ask` has not opened. */

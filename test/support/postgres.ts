@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { installedPostgres } from "./postgres-binaries.ts";
-import { ask } from "./postgres-query.ts";
+import { askerAt } from "./postgres-query.ts";
 
 /** Where the run's servers are asked for; see `postgres-setup.ts`. */
 export const sharedServersVariable = "COUNTERFOIL_TEST_POSTGRES";
@@ -61,7 +61,16 @@ export async function postgresServer(): Promise<PostgresServer> {
   return newest.server();
 }
 
-async function sharedServer(major: number): Promise<PostgresServer> {
+/** What this process was told of the run's servers. */
+const shared: Map<number, Promise<PostgresServer>> = new Map();
+
+function sharedServer(major: number): Promise<PostgresServer> {
+  const server = shared.get(major) ?? findServer(major);
+  shared.set(major, server);
+  return server;
+}
+
+async function findServer(major: number): Promise<PostgresServer> {
   const servers = process.env[sharedServersVariable];
   if (servers === undefined) throw new Error("Cannot start PostgreSQL: only a test of this run can share its servers");
   const response = await fetch(`${servers}/${major}`);
@@ -73,48 +82,57 @@ async function sharedServer(major: number): Promise<PostgresServer> {
 /** A server by its address, which ends in a slash; also one that a test started for itself. */
 export async function serverAt(base: string): Promise<PostgresServer> {
   const url = (database: string): string => `${base}${database}`;
-  const [row] = await ask<{ server_version: string }>(url("postgres"), "SHOW server_version");
+  const run = askerAt(url("postgres"));
+  const [row] = await run<{ server_version: string }>("SHOW server_version");
+  const version = row?.server_version.split(" ")[0] ?? "";
+  // Before 15 there is no other strategy, nor a word for it.
+  const copying = Number.parseInt(version, 10) < 15 ? "" : " STRATEGY file_copy";
   return {
-    version: row?.server_version.split(" ")[0] ?? "",
+    version,
     url,
     createDatabase: async ({ template, from = "template1" } = {}) => {
       const name = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
-      const original = template === undefined ? from : await prepared(url, template);
-      await ask(url("postgres"), `CREATE DATABASE ${name} TEMPLATE ${original}`);
+      const original = template === undefined ? from : await prepared({ run, url }, template);
+      await withCheckpoint(() => run(`CREATE DATABASE ${name} TEMPLATE ${original}${copying}`));
       return {
         name,
         url: url(name),
-        [Symbol.asyncDispose]: () => dropped(url("postgres"), name),
+        [Symbol.asyncDispose]: () => withCheckpoint(() => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
       };
     },
   };
 }
 
-/** A drop asks for a checkpoint, which fails now and then where files of other databases go away under it. */
-async function dropped(address: string, name: string): Promise<void> {
+/** Both ask for a checkpoint, which fails now and then where files of other databases go away under it. */
+async function withCheckpoint(run: () => Promise<unknown>): Promise<void> {
   for (let left = 9; ; left -= 1) {
     try {
-      await ask(address, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await run();
       return;
     } catch (error) {
-      if (left === 0) throw error;
+      if (left === 0 || !/checkpoint/u.test(String(error))) throw error;
     }
   }
 }
 
+interface Place {
+  readonly run: ReturnType<typeof askerAt>;
+  readonly url: PostgresServer["url"];
+}
+
 /** Makes the template unless another process of this run has; the rename shows that it is whole. */
-async function prepared(url: PostgresServer["url"], { name, prepare }: Template): Promise<string> {
+async function prepared({ run, url }: Place, { name, prepare }: Template): Promise<string> {
   const exists = async (): Promise<boolean> =>
-    (await ask(url("postgres"), "SELECT FROM pg_database WHERE datname = $1", [name])).length > 0;
+    (await run("SELECT FROM pg_database WHERE datname = $1", [name])).length > 0;
   if (await exists()) return name;
   const draft = `${name}_${randomBytes(6).toString("hex")}`;
-  await ask(url("postgres"), `CREATE DATABASE ${draft}`);
+  await run(`CREATE DATABASE ${draft}`);
   await prepare(url(draft));
   try {
-    await ask(url("postgres"), `ALTER DATABASE ${draft} RENAME TO ${name}`);
+    await run(`ALTER DATABASE ${draft} RENAME TO ${name}`);
   } catch (error) {
     if (!(await exists())) throw error;
-    await ask(url("postgres"), `DROP DATABASE ${draft} WITH (FORCE)`);
+    await run(`DROP DATABASE ${draft} WITH (FORCE)`);
   }
   return name;
 }
