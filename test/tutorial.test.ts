@@ -43,7 +43,7 @@ test("each step shows whole files by name, which compile with those of the steps
     ["naive.ts"],
     first,
     first,
-    ...Array<string[]>(3).fill([...first, "shipping.ts"]),
+    ...[4, 5, 6].map(() => [...first, "shipping.ts"]),
   ]);
   const config = { extends: resolve("tsconfig.json"), include: ["**/*.ts"] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));

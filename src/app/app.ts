@@ -348,6 +348,7 @@ class CounterfoilApp implements App {
     return trialDelivery(provider.rules, secretsOf(connection), {
       ...options,
       connection: connectionId,
+      handled: connection.handlers,
       timestampMs,
       publicUrl,
     });

@@ -22,6 +22,14 @@ test("a trial delivery is the provider's first sample, signed so that the connec
   expect(JSON.parse(Buffer.from(delivery.body).toString())).toMatchObject({ type: "payment_intent.succeeded" });
 });
 
+test("without a type it is the first sample that the connection has a handler for, else the first", () => {
+  const typeOf = (...handled: readonly string[]) =>
+    trialDelivery(github.rules, [secret], { connection, timestampMs, handled: new Set(handled) }).headers[
+      "x-github-event"
+    ];
+  expect([typeOf(), typeOf("push"), typeOf("release")]).toEqual(["ping", "push", "ping"]);
+});
+
 test("given bytes go out as they are, with id and type where the provider has them", () => {
   const body = Buffer.from('{ "ref":  "refs/heads/main" }');
   const delivery = trialDelivery(github.rules, [secret], { connection, timestampMs, body, type: "push", id: "d-1" });

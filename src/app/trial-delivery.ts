@@ -5,7 +5,7 @@ import { canSign } from "../verify/sign.ts";
 
 /** What a trial delivery is to be. */
 export interface TrialOptions {
-  /** Event type. By default the first that the preset has a sample of. */
+  /** Event type. By default the first that the preset has a sample of and the connection a handler for. */
   readonly type?: string | undefined;
   /** Event id. By default a random one. */
   readonly id?: string | undefined;
@@ -18,6 +18,8 @@ export interface TrialOptions {
 /** A trial delivery: for which connection, and when it is signed. */
 interface Trial extends TrialOptions {
   readonly connection: string;
+  /** Types that the connection has a handler for. */
+  readonly handled?: Pick<ReadonlySet<string>, "has"> | undefined;
   readonly timestampMs: number;
   readonly publicUrl?: string | undefined;
 }
@@ -35,7 +37,8 @@ export function trialDelivery(
   const { timestampMs, publicUrl, body, id = `trial_${randomUUID()}` } = options;
   const secret = signingSecret(rules, secrets, options);
   if (body === undefined) {
-    const type = options.type ?? Object.keys(rules.samples)[0];
+    const samples = Object.keys(rules.samples);
+    const type = options.type ?? samples.find((each) => options.handled?.has(each)) ?? samples[0];
     if (type === undefined) {
       throw new TypeError(`Cannot make a trial delivery: ${rules.name} has no samples; give a body`);
     }

@@ -19,8 +19,8 @@ export interface ObligationOptions extends ActingOptions {
 }
 
 /** A command about one obligation, named by tenant and operation key; `actOnObligation` is its action. */
-export function obligationCommand(text: CommandText): Command {
-  return acting(baseCommand(text))
+export function obligationCommand(text: CommandText, options: { readonly why?: boolean } = {}): Command {
+  return acting(baseCommand(text), options)
     .argument("<tenant>", "whose obligation")
     .argument("<key>", "its operation key, such as order-1/fulfil/v1")
     .option("--fence <number>", "the fence you saw: refused if it has changed since", wholeNumber);

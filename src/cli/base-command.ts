@@ -52,11 +52,10 @@ const exitCodeText = Object.entries(exitCodes)
   .map(([name, { code }]) => `${code} ${name}`)
   .join(", ");
 
-/** Adds the options of a command that acts: in whose name, and why. */
-export function acting(command: Command): Command {
-  return command
-    .option("--who <name>", "whose name the audit carries (default: $COUNTERFOIL_WHO, else your login)")
-    .option("--why <text>", "why, for the audit");
+/** Adds the options of a command that acts: in whose name, and why, unless it asks for that in words of its own. */
+export function acting(command: Command, { why = true }: { readonly why?: boolean } = {}): Command {
+  command.option("--who <name>", "whose name the audit carries (default: $COUNTERFOIL_WHO, else your login)");
+  return why ? command.option("--why <text>", "why, for the audit") : command;
 }
 
 /** Loads the configuration, opens the store, and closes it again whatever happens. */

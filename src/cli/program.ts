@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import { Command, Help, type Option } from "commander";
 import { amendCommand } from "./commands/amend.ts";
 import { applyCommand } from "./commands/apply.ts";
 import { bulkCommand } from "./commands/bulk.ts";
@@ -45,6 +45,7 @@ export function program(): Command {
     .version(packageVersion())
     .helpCommand(false)
     .exitOverride()
+    .configureHelp({ optionDescription: describedOption })
     .addHelpText(
       "after",
       `\nExit codes:\n${exitCodeLines()}\n\nEvery command has --json and its own --help with examples.`,
@@ -53,6 +54,11 @@ export function program(): Command {
     for (const make of commands) root.addCommand(make().copyInheritedSettings(root).helpGroup(group));
   }
   return root;
+}
+
+function describedOption(option: Option): string {
+  const text = new Help().optionDescription(option);
+  return option.mandatory ? `${text} (required)` : text;
 }
 
 function exitCodeLines(): string {

@@ -1,5 +1,5 @@
 import { hasCode } from "../domain/errors.ts";
-import { conflictReasons, type Decision, isFinal } from "../domain/outcome.ts";
+import { conflictReasons, type Decision, isFinal, type OpenOutcome } from "../domain/outcome.ts";
 import type { Connection } from "../inbox/connection.ts";
 import type { Connections } from "../inbox/connections.ts";
 import { place } from "../inbox/schedule.ts";
@@ -15,6 +15,16 @@ import { type Acted, type Acting, tell } from "./acting.ts";
  */
 export type Resolution = "keep" | "take" | "refresh" | "acknowledge";
 
+/** What to do with an event that contradicts nothing. */
+const instead: Readonly<Record<Exclude<OpenOutcome, "conflict">, string>> = {
+  queued: "its handler runs by itself, apply runs it now, and resolve keep closes it without",
+  parked:
+    "it is applied when what it waits for arrives, apply runs its handler now, and resolve keep closes it without",
+  held: "mend its handler and apply it, or close it by resolve keep",
+  suspect: "apply it if it is genuine, or close it by resolve keep if it is a replay",
+  quarantined: "apply it once it can be read, or close it by resolve keep",
+};
+
 /** Decides an event that the machine cannot decide. */
 export async function resolve(acting: Acting, request: ReceiptAction, choice: Resolution): Promise<Acted> {
   const facts = await lookAt(acting, request, "resolve");
@@ -22,7 +32,7 @@ export async function resolve(acting: Acting, request: ReceiptAction, choice: Re
   const { outcome } = facts.receipt;
   if (isFinal(outcome)) return { changed: false, says: `It is ${outcome} already` };
   if (choice === "keep") return keep(acting, facts, request.why);
-  if (outcome !== "conflict") throw facts.refuse(`it is ${outcome}, not in conflict; apply runs its handler`);
+  if (outcome !== "conflict") throw facts.refuse(`it is ${outcome}, not in conflict; ${instead[outcome]}`);
   if (facts.receipt.reason === conflictReasons.operation) {
     throw facts.refuse(
       "an operation key is taken by other input, which no content can change; keep it, or mend the key in its handler and reprocess it",

@@ -17,7 +17,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Probe } from "../domain/probe.ts";
 import type { CallCause, CallPhase, CallResult } from "./call-result.ts";
 import type { HeaderFields } from "./headers.ts";
-import { DestinationRefused, hostOf } from "./ssrf-guard.ts";
+import { allowHint, DestinationRefused, hostOf } from "./ssrf-guard.ts";
 
 /** A request whose destination and headers have been checked. */
 export interface Exchange {
@@ -169,7 +169,9 @@ class HttpCall {
   }
 
   #fail(error: NodeJS.ErrnoException): void {
-    if (error instanceof DestinationRefused) return this.#stop("blocked", error.message);
+    if (error instanceof DestinationRefused) {
+      return this.#stop("blocked", `${error.message}${allowHint(this.#exchange.url.origin)}`);
+    }
     this.#stop(causeOf(error, this.#phase), error.code ?? error.name);
   }
 

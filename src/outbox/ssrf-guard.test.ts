@@ -68,11 +68,14 @@ describe("a destination", () => {
     "https://[fe80::1]/",
     "https://[ff02::1]/",
   ])("%s is refused for its address", (url) => {
-    expect(checkDestination(url, { allow: [] })).toEqual({ kind: "refused", reason: "its address is not public" });
+    expect(checkDestination(url, { allow: [] })).toEqual({
+      kind: "refused",
+      reason: `its address is not public; if that is meant, give its effect allow: ["${new URL(url).origin}"]`,
+    });
   });
 
   test.each([
-    ["http://api.example/", "not https"],
+    ["http://api.example/v1?q=1", 'not https; if that is meant, give its effect allow: ["http://api.example"]'],
     ["ftp://api.example/", "neither https nor http"],
     ["file:///etc/passwd", "neither https nor http"],
     ["data:,x", "neither https nor http"],
@@ -81,7 +84,7 @@ describe("a destination", () => {
     ["https://user@api.example/", "credentials"],
     ["https://:pass@api.example/", "credentials"],
     ["https://api.example@127.0.0.1/", "credentials"],
-    ["https://api.example:22/", "port"],
+    ["https://api.example:22/", 'port belongs to another service; if that is meant, give its effect allow: ["https'],
     ["https://api.example:25/", "port"],
     ["https://api.example:0/", "port"],
     ["https://api.example:80/", "port"],

@@ -22,7 +22,7 @@ export type Destination =
  * @param options.allow origins that may be called although they are not public https.
  * @example
  * ```ts
- * checkDestination("https://127.1/", { allow: [] }); // { kind: "refused", reason: "its address is not public" }
+ * checkDestination("https://127.1/", { allow: [] }).kind; // "refused"
  * checkDestination("http://127.0.0.1:4601/v1", { allow: ["http://127.0.0.1:4601"] }).kind; // "allowed"
  * ```
  */
@@ -32,10 +32,12 @@ export function checkDestination(text: string, { allow }: { readonly allow: read
   if (url.protocol !== "https:" && url.protocol !== "http:") return refused("it is neither https nor http");
   if (url.username !== "" || url.password !== "") return refused("it carries credentials; give them as a header");
   if (allow.includes(url.origin)) return { kind: "allowed", url };
-  if (url.protocol !== "https:") return refused("it is not https; allow its origin if that is meant");
-  if (url.port !== "" && Number(url.port) < 1024) return refused("its port belongs to another service");
+  if (url.protocol !== "https:") return refused(`it is not https${allowHint(url.origin)}`);
+  if (url.port !== "" && Number(url.port) < 1024) {
+    return refused(`its port belongs to another service${allowHint(url.origin)}`);
+  }
   const host = hostOf(url);
-  if (isIP(host) !== 0 && !isPublicAddress(host)) return refused("its address is not public");
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return refused(`its address is not public${allowHint(url.origin)}`);
   return { kind: "public", url };
 }
 
@@ -100,6 +102,11 @@ function problemOf(hostname: string, found: readonly LookupAddress[]): Error | n
 
 function noAddress(hostname: string): Error {
   return Object.assign(new Error(`Cannot resolve ${hostname}: it has no address`), { code: "ENODATA" });
+}
+
+/** What to write where the call is meant: an origin of a URL has no path, query or credentials. */
+export function allowHint(origin: string): string {
+  return `; if that is meant, give its effect allow: ["${origin}"]`;
 }
 
 function refused(reason: string): Destination {

@@ -181,7 +181,9 @@ test("held and parked events are listed apart, and a filter that does not fit is
   const shop = await openShop();
   const { url } = await shop.serve("--role", "receiver");
   for (const order of ["broken", "unknown"]) {
-    expect((await shop.run("send", "stripe", "--url", url, "--event", `${order}.json`)).stdout).toMatch(/^202 /);
+    expect((await shop.run("send", "stripe", "--url", url, "--event", `${order}.json`)).stdout).toMatch(
+      /^202 .*\nWhy it is (?:held|parked): counterfoil list receipts --event evt_\w+\n$/,
+    );
   }
   expect((await shop.run("status")).stdout).toMatch(
     /^last held +evt_broken: HANDLER_FAILED: Error at counterfoil\.config\.ts:\d+; counterfoil show \d+$/m,

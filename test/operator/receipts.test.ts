@@ -182,7 +182,10 @@ test("apply takes a suspect, and keep closes one that is a replay", async () => 
     receipt: { id: receiptId, outcome: "suspect" },
   });
   await expect(operator.resolve({ receiptId, choice: "take" })).rejects.toEqual(
-    coded("NOT_ALLOWED", /it is suspect, not in conflict; apply runs/),
+    coded(
+      "NOT_ALLOWED",
+      /it is suspect, not in conflict; apply it if it is genuine, or close it by resolve keep if it is a replay/,
+    ),
   );
   expect(await operator.apply({ receiptId })).toMatchObject({ changed: true });
   expect(await push(app, "refs/heads/main", "d-3")).toBe("suspect");

@@ -143,7 +143,7 @@ describe("the destination guard", () => {
       reached: "no",
       phase: "resolve",
       cause: "blocked",
-      detail: "Cannot call carrier.test: it resolves to an address that is not public",
+      detail: `Cannot call carrier.test: it resolves to an address that is not public; if that is meant, give its effect allow: ["https://carrier.test:${wire.port}"]`,
     });
     expect([asked, wire.sockets.length]).toEqual([1, 0]);
   });

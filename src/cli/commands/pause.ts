@@ -20,6 +20,7 @@ export function pauseCommand(): Command {
         "pause --connection stripe --reason 'the mended handler goes out at noon'",
       ],
     }),
+    { why: false },
   )
     .argument("[destination]", "its origin, such as https://carrier.example")
     .option("--connection <id>", "a connection, instead of a destination")

@@ -9,8 +9,11 @@ export function resolveCommand(): Command {
     name: "resolve",
     summary: "Decide what the machine cannot: a conflict, or a mismatch",
     details:
-      "keep closes the event without its handler; take runs it and takes its content although the revision is known; " +
-      "refresh asks the source, where a fetch is declared, and lets that decide; acknowledge takes the event's mismatches off the list and decides nothing else.",
+      "keep, for any event that is open (queued, parked, held, suspect, quarantined, conflict): closes it without its handler. " +
+      "take, for a conflict: runs the handler and takes its content although the revision is known. " +
+      "refresh, for a conflict of a resource with a fetch: asks the source, and lets that decide. " +
+      "acknowledge, for an event that other contents came under the id of: takes these mismatches off the list and decides nothing else. " +
+      "To run the handler of an event that is not in conflict: counterfoil apply.",
     examples: [
       "resolve 1042 keep --why 'the provider sent it twice'",
       "resolve 1042 take",

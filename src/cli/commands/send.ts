@@ -38,7 +38,7 @@ export function sendCommand(): Command {
     ],
   })
     .argument("<connection>", "id of the connection")
-    .option("--type <type>", "event type (default: the first that the provider has a sample of)")
+    .option("--type <type>", "event type (default: the first with a sample and a handler)")
     .option("--id <id>", "event id (default: a random one)")
     .option("--event <file>", "send the bytes of this file instead of a sample")
     .option("--url <origin>", "where the receiver listens", "http://127.0.0.1:4600")
@@ -64,7 +64,7 @@ async function send(connection: string, options: SendOptions): Promise<void> {
   const url = hookUrl(options.url, `${app.basePath}/${connection}${delivery.suffix ?? ""}`);
   const answers: Answered[] = [];
   while (answers.length < times) answers.push(await post(url, delivery));
-  printRows(options, answers, () => answers.map(answerText).join("\n"));
+  printRows(options, answers, () => [...answers.map(answerText), ...whyText(answers)].join("\n"));
   if (answers.some(({ accepted }) => !accepted)) process.exitCode = exitCodes.refused.code;
 }
 
@@ -92,6 +92,18 @@ async function post(
 
 function answerText({ status, answer }: Answered): string {
   return `${status} ${inertText(typeof answer === "string" ? answer : JSON.stringify(answer))}`;
+}
+
+/** An answer tells a sender no reason: it stands on the event. */
+function whyText(answers: readonly Answered[]): string[] {
+  const last = answers.at(-1)?.answer as {
+    readonly outcome?: string;
+    readonly first?: string;
+    readonly event?: string;
+  };
+  const outcome = last?.first ?? last?.outcome;
+  if (outcome === undefined || last.event === undefined || outcome === "applied") return [];
+  return [`Why it is ${outcome}: counterfoil list receipts --event ${inertText(last.event)}`];
 }
 
 function parsed(text: string): unknown {

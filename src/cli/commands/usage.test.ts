@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { expect, test } from "vitest";
+import { program } from "../program.ts";
 import { bulkCommand } from "./bulk.ts";
 import { pauseCommand } from "./pause.ts";
 import { resumeCommand } from "./resume.ts";
@@ -20,6 +21,18 @@ test("a filter or a reason that does not fit a bulk action is refused", async ()
   expect(await refused("cancel")).toContain("bulk cancel needs --reason");
   expect(await refused("forget")).toContain("Allowed choices are retry, lookup, cancel, apply, reprocess");
   expect(await refused("retry", "--since", "yesterday")).toContain("a time with its zone");
+});
+
+test("a command that asks why in words of its own asks once, and says that it must be told", () => {
+  const helpOf = (name: string) =>
+    program()
+      .commands.find((command) => command.name() === name)!
+      .helpInformation();
+  for (const help of ["pause", "cancel", "done"].map(helpOf)) {
+    expect(help).toMatch(/--(?:reason|evidence) <text> [^\n]*(?:\n {10,}[^\n]*)?\(required\)/);
+    expect(help).not.toContain("--why");
+  }
+  expect(helpOf("retry")).toContain("--why");
 });
 
 test("what is paused or resumed is one destination or one connection, and pausing says why", async () => {
