@@ -27,6 +27,7 @@ export function receiptRecord(receipt: Receipt): ShownRecord {
     decidedAt: isoTime(receipt.decidedAt),
     deliveries: receipt.deliveries,
     tries: receipt.tries,
+    starts: receipt.starts,
     dueAt: isoTime(receipt.dueAt),
     deadlineAt: isoTime(receipt.deadlineAt),
     version: receipt.version,

@@ -111,7 +111,7 @@ export interface Limits {
   readonly lookupsMax: number;
   /** Time after a call's end from which a lookup's "absent" counts. */
   readonly settleDelayMs: number;
-  /** Workers lost in a row before the operator is asked. */
+  /** Workers lost in a row, over an obligation or a stored event's handler, before the operator is asked. */
   readonly crashesMax: number;
   /** Failed runs of a settled hook before the operator is asked. */
   readonly hookTriesMax: number;

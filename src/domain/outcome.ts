@@ -23,6 +23,9 @@ export const behindReason = "behind an earlier event of its order key";
 /** The reason of a `queued` receipt that came while its connection was paused. */
 export const pausedReason = "its connection is paused";
 
+/** The reason of a `held` receipt whose handler is not run again by itself. */
+export const lostReason = "crashed worker: each that ran its handler was lost";
+
 /** Outcomes in which an event keeps later ones of its order key waiting. */
 export const orderKeepingOutcomes = ["queued", "held", "parked", "conflict"] as const;
 

@@ -32,6 +32,8 @@ export interface Receipt extends ReceiptKey {
   readonly deliveries: number;
   /** Failed runs of its handler so far. */
   readonly tries: number;
+  /** Starts of its handler in a row that no decision followed: the worker was lost, or the run is under way. */
+  readonly starts: number;
   /** When an open event is tried next; `null` when it waits for an operator or is final. */
   readonly dueAt: Instant | null;
   /** When a parked event becomes the operator's; `null` when there is no deadline. */

@@ -327,7 +327,7 @@ class Group {
         orderKey: reading.kind === "runnable" ? reading.orderKey : null,
       };
       const settled = place(
-        { id, version: 1, tries: 0, deadlineAt: null, receivedAt: this.#tx.now },
+        { id, version: 1, tries: 0, starts: 0, deadlineAt: null, receivedAt: this.#tx.now },
         decision,
         placing,
       );

@@ -1,10 +1,8 @@
 /**
- * Runs the handler of an event that is stored already: a queued or held one that is due, a parked one
- * whose prerequisite arrived, or any one that an operator chose.
+ * Runs the handler of an event that is stored already: one that a worker took up, or that an operator chose.
  *
- * The transaction that runs it is the lease: it locks the receipt, and the line that the event stands in,
- * until its commit or the end of its connection. The receipt's version is the fence: whoever decides on an
- * older one changes nothing.
+ * The transaction that runs it locks the receipt, and the line that the event stands in, until its commit or
+ * the end of its connection. The receipt's version is the fence: whoever decides on an older one changes nothing.
  *
  * The bytes are read again from the store, so that a mended handler, mapping or preset is what decides
  * now. Signatures and times are not checked again: the receipt says that they were right.
@@ -29,84 +27,12 @@ export interface ReapplyContext {
 }
 
 /** Troubles of a transaction that one event's handler can be the cause of. */
-const oneEventsTroubles: readonly ErrorCode[] = ["TRANSACTION_BROKEN", "COMMIT_REFUSED", ...doubtfulTroubles];
-
-/** A batch this small keeps the lock short; what is left is due again at once. */
-const batchMax = 32;
-
-/**
- * Applies what is due. Gives whether anything was, so that the caller goes on until nothing is.
- *
- * A batch shares one commit; when one handler breaks it, each event runs alone and answers for itself.
- */
-export async function applyDue(context: ReapplyContext): Promise<boolean> {
-  const { runtime, connections } = context;
-  let due: readonly OpenReceipt[] = [];
-  await findDue(context);
-  const atHand = connections.atHand();
-  try {
-    const decided = await transact(runtime, async (tx, signals) => {
-      due = await tx.dueReceipts({ limit: batchMax, connections: [...atHand.keys()] });
-      const results: Decided[] = [];
-      const startedMs = runtime.clock.monotonicMs();
-      for (const open of due) {
-        // Leases are renewed between transactions: what is left over is due again at once.
-        if (runtime.clock.monotonicMs() - startedMs > runtime.limits.groupMs) break;
-        const connection = atHand.get(open.receipt.connection);
-        results.push(await decide(tx, open, { runtime, connection, signals, force: false, by: "retry" }));
-      }
-      return results;
-    });
-    tell(runtime, decided, "retry");
-  } catch (error) {
-    if (due.length === 0 || !hasCode(error, ...oneEventsTroubles, "STORE_BUSY")) throw error;
-    await applyEachAlone(context, due, atHand);
-  }
-  return due.length > 0;
-}
-
-/** Finds the connections of what is due that no list holds, before a transaction that would wait for them. */
-async function findDue({ runtime, connections }: ReapplyContext): Promise<void> {
-  const { reader } = runtime.store;
-  await connections.prepareDue((page) => reader.dueConnections({ ...page, limit: batchMax }), batchMax);
-}
+export const oneEventsTroubles: readonly ErrorCode[] = ["TRANSACTION_BROKEN", "COMMIT_REFUSED", ...doubtfulTroubles];
 
 /** Rejects with CONNECTION_UNAVAILABLE where it cannot be told now: that decides nothing about the event. */
 async function findOf({ runtime, connections }: ReapplyContext, receiptId: number): Promise<Connection | undefined> {
   const detail = await runtime.store.reader.receipt(receiptId);
   return detail && (await connections.find(detail.receipt.connection));
-}
-
-/** One that waits in vain for what somebody else holds keeps nobody else from being applied. */
-async function applyEachAlone(
-  context: ReapplyContext,
-  due: readonly OpenReceipt[],
-  atHand: ReadonlyMap<string, Connection>,
-): Promise<void> {
-  let busy: { readonly error: unknown } | undefined;
-  let applied = 0;
-  for (const { receipt } of due) {
-    try {
-      await applyAlone(context, receipt, atHand.get(receipt.connection));
-      applied += 1;
-    } catch (error) {
-      if (!hasCode(error, "STORE_BUSY")) throw error;
-      busy = { error };
-    }
-  }
-  if (busy && applied === 0) throw busy.error;
-}
-
-async function applyAlone(
-  context: ReapplyContext,
-  { id, version }: Receipt,
-  connection: Connection | undefined,
-): Promise<void> {
-  try {
-    await reapply(context, id, { version, force: false, by: "retry", connection });
-  } catch (error) {
-    if (!hasCode(error, "CHANGED", "BYTES_EXPIRED")) throw error;
-  }
 }
 
 export interface ReapplyOptions {
@@ -183,7 +109,7 @@ function decidedMeanwhile({ eventId }: Receipt): CounterfoilError {
   return new CounterfoilError("CHANGED", message);
 }
 
-interface Decided {
+export interface Decided {
   readonly receipt: Receipt;
   readonly decision: Decision;
 }
@@ -196,7 +122,8 @@ interface DecideOptions {
   readonly by: ReapplyOptions["by"];
 }
 
-async function decide(tx: StoreTx, open: OpenReceipt, options: DecideOptions): Promise<Decided> {
+/** Decides one locked event, and writes it. */
+export async function decide(tx: StoreTx, open: OpenReceipt, options: DecideOptions): Promise<Decided> {
   const { receipt, payload } = open;
   const { runtime, connection, signals } = options;
   const stored = connection && payload ? readStored(connection, receipt, payload) : undefined;
@@ -320,6 +247,7 @@ async function adopt(tx: StoreTx, draft: ReceiptDraft): Promise<Decision> {
       outcome: "queued",
       reason: "read again",
       tries: 0,
+      starts: 0,
       dueAt: tx.now,
       deadlineAt: null,
       rank: null,
@@ -338,7 +266,7 @@ function held(runtime: Runtime, receipt: Receipt, error: unknown): Decision {
   return heldBy(runtime, receipt, error);
 }
 
-async function settle(
+export async function settle(
   tx: StoreTx,
   write: {
     readonly receipt: Receipt;
@@ -364,7 +292,8 @@ async function settle(
   if (written !== true) throw decidedMeanwhile(receipt);
 }
 
-function tell(runtime: Runtime, decided: readonly Decided[], by: "retry" | "operator"): void {
+/** Tells what was decided, once it is committed. */
+export function tell(runtime: Runtime, decided: readonly Decided[], by: "retry" | "operator"): void {
   for (const { receipt, decision } of decided) {
     // Put off, not decided.
     if (decision.reason === behindReason) continue;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { defaults } from "../domain/limits.ts";
-import { type Outcome, unmappedReason } from "../domain/outcome.ts";
+import { behindReason, lostReason, type Outcome, unmappedReason } from "../domain/outcome.ts";
 import { type Before, place, type Placing, standsAsClaimed } from "./schedule.ts";
 
 const now = 1_767_225_600_000;
 const placing: Placing = { now, limits: defaults, random: () => 0, bytesKeptMs: 1_000, rank: null, orderKey: null };
-const fresh: Before = { id: 1, version: 1, tries: 0, deadlineAt: null, receivedAt: now };
+const fresh: Before = { id: 1, version: 1, tries: 0, starts: 0, deadlineAt: null, receivedAt: now };
 
 const placed = (outcome: Outcome, more: Partial<Placing> & { before?: Partial<Before>; reason?: string } = {}) => {
   const { before = {}, reason = null, ...rest } = more;
@@ -65,6 +65,15 @@ describe("a parked event", () => {
       tries: 0,
     });
   });
+});
+
+test("an event that lost its workers is the operator's, and keeps what was counted; any run that ended takes it away", () => {
+  const before = { starts: 3 };
+  expect(placed("held", { before, reason: lostReason })).toMatchObject({ dueAt: null, starts: 3 });
+  expect(placed("held", { before })).toMatchObject({ starts: 0 });
+  expect(placed("applied", { before })).toMatchObject({ starts: 0 });
+  // Its handler did not run: only this start is taken back.
+  expect(placed("queued", { before, reason: behindReason })).toMatchObject({ starts: 2 });
 });
 
 test("who waits for a person is due at no time by itself", () => {

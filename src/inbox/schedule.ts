@@ -2,7 +2,7 @@
 import { backoffMs } from "../domain/backoff.ts";
 import type { Instant } from "../domain/instant.ts";
 import type { Limits } from "../domain/limits.ts";
-import { behindReason, type Decision, isFinal, unmappedReason } from "../domain/outcome.ts";
+import { behindReason, type Decision, isFinal, lostReason, unmappedReason } from "../domain/outcome.ts";
 import type { Random } from "../domain/random.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { SettledReceipt } from "../store/store.ts";
@@ -17,8 +17,8 @@ export interface Placing {
   readonly orderKey: string | null;
 }
 
-/** What is known of a receipt before the decision; a fresh one has version 1 and no tries. */
-export type Before = Pick<Receipt, "id" | "version" | "tries" | "deadlineAt" | "receivedAt">;
+/** What is known of a receipt before the decision; a fresh one has version 1, no tries and no starts. */
+export type Before = Pick<Receipt, "id" | "version" | "tries" | "starts" | "deadlineAt" | "receivedAt">;
 
 /** Turns a decision into the row that the store writes. */
 export function place(before: Before, decision: Decision, placing: Placing): SettledReceipt {
@@ -28,10 +28,17 @@ export function place(before: Before, decision: Decision, placing: Placing): Set
     id: before.id,
     version: before.version,
     tries,
+    starts: startsAfter(before, decision),
     rank: placing.rank,
     orderKey: placing.orderKey,
     ...when(decision, { ...before, tries }, placing),
   };
+}
+
+/** A decision follows a run that ended, unless the handler did not run: put off, or given up. */
+function startsAfter({ starts }: Before, { reason }: Decision): number {
+  if (reason === behindReason) return Math.max(0, starts - 1);
+  return reason === lostReason ? starts : 0;
 }
 
 function when(
@@ -42,7 +49,7 @@ function when(
   const operators = { dueAt: null, deadlineAt: null, bytesExpireAt: null };
   switch (decision.outcome) {
     case "held":
-      return tries >= limits.heldTriesMax
+      return tries >= limits.heldTriesMax || decision.reason === lostReason
         ? operators
         : { ...operators, dueAt: now + heldDelayMs(tries, limits, random) };
     case "parked":

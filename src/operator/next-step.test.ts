@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Obligation } from "../domain/obligation.ts";
+import { lostReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import { nextOfObligation, nextOfReceipt, type Outlook } from "./next-step.ts";
 
@@ -89,6 +90,7 @@ test("an open event says what it waits for, a final one that it is final", () =>
     null,
     true,
   ]);
+  expect(nextReceipt({ outcome: "held", reason: lostReason })[0]).toMatch(/why its handler ends its process/);
   expect(nextReceipt({ outcome: "parked", dueAt, deadlineAt: now })).toEqual([
     "applied when what it waits for arrives; tried anyway; its deadline has passed",
     dueAt,

@@ -1,6 +1,6 @@
 import type { Instant } from "../domain/instant.ts";
 import { isAbandoned, type Obligation, type ObligationState, runsHook } from "../domain/obligation.ts";
-import { behindReason, conflictReasons, isFinal, unmappedReason } from "../domain/outcome.ts";
+import { behindReason, conflictReasons, isFinal, lostReason, unmappedReason } from "../domain/outcome.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { KeyStanding } from "./key-standing.ts";
 
@@ -64,6 +64,11 @@ export function nextOfReceipt(
     const text =
       reason === behindReason ? "applied once the earlier event of its order key is decided" : "its handler runs";
     return byItself(text, dueAt);
+  }
+  if (outcome === "held" && reason === lostReason) {
+    return byOperator(
+      "find out why its handler ends its process (memory, exit, a native crash), mend it and apply it, or resolve it as kept",
+    );
   }
   if (dueAt === null) return byOperator("mend its handler and apply it, or resolve it as kept");
   const late = deadlineAt !== null && deadlineAt <= now;

@@ -92,6 +92,7 @@ export const copiedTables: Readonly<Record<TableName, CopiedTable>> = {
       received_at: "int8",
       decided_at: "int8",
       tries: "int8",
+      starts: "int8",
       version: "int8",
       due_at: "int8",
       deadline_at: "int8",

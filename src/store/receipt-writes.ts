@@ -29,6 +29,8 @@ export interface SettledReceipt extends Decision {
   /** The version this decision was made on; another one changes nothing. 1 is a fresh receipt. */
   readonly version: number;
   readonly tries: number;
+  /** Of the starts that were counted, those that this decision leaves standing. */
+  readonly starts: number;
   readonly dueAt: Instant | null;
   readonly deadlineAt: Instant | null;
   /** Orders events released by one arrival; smaller first. */
@@ -65,14 +67,20 @@ export interface ReceiptWrites {
   acknowledgeMismatches(receiptId: number): Promise<number>;
   /**
    * Open events that are due, locked in this transaction with the line that they stand in, by arrival rank
-   * and then id; with their bytes. Those that somebody else holds, or whose line, are passed by, and those of paused connections.
+   * and then id. Those that somebody else holds, or whose line, are passed by, and those of paused connections.
    */
   dueReceipts(options: {
     readonly limit: number;
     readonly connections: readonly string[];
-  }): Promise<readonly OpenReceipt[]>;
+  }): Promise<readonly Receipt[]>;
   /** Keeps events of a connection from being applied for a reason, or lets them be again for `null`. */
   pauseConnection(connection: string, reason: string | null): Promise<void>;
+  /** Counts a start of each, which are locked, and keeps them from being due for `leaseMs`. */
+  startReceipts(ids: readonly number[], leaseMs: number): Promise<void>;
+  /** Takes a counted start back and lets them be due at once; those that were decided since are left as they are. */
+  returnReceipts(started: readonly Pick<Receipt, "id" | "version">[]): Promise<void>;
+  /** Receipts with their bytes, locked and passed by as by `dueReceipts`, in the same order. */
+  lockReceipts(ids: readonly number[]): Promise<readonly OpenReceipt[]>;
   /** One receipt, locked in this transaction after the line that it stands in, with its bytes if they are still there. */
   lockReceipt(id: number): Promise<OpenReceipt | undefined>;
   /** Takes the locks of lines: whoever looks who is first in one, or leaves it, has it. */

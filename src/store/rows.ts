@@ -28,6 +28,7 @@ export interface ReceiptRow {
   readonly decided_at: number;
   readonly deliveries: number;
   readonly tries: number;
+  readonly starts: number;
   readonly due_at: number | null;
   readonly deadline_at: number | null;
   readonly order_key: string | null;
@@ -50,6 +51,7 @@ export function toReceipt(row: ReceiptRow): Receipt {
     decidedAt: row.decided_at,
     deliveries: row.deliveries,
     tries: row.tries,
+    starts: row.starts,
     dueAt: row.due_at,
     deadlineAt: row.deadline_at,
     orderKey: row.order_key,

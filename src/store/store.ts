@@ -6,7 +6,7 @@
  * a loop. Nothing above this file knows SQL of ours, lock modes, or how a lease's end is stored.
  *
  * What every engine must hold, and the conformance suite checks:
- * - `transaction` commits durably before it resolves, or leaves nothing. One that rejects with
+ * - `transaction` commits durably before it resolves (unless it is fleeting), or leaves nothing. One that rejects with
  *   COMMIT_UNKNOWN may have committed: only the receipt's key can tell.
  * - `claimReceipts` inserts a receipt for each new key, as if applied; a concurrent copy waits for it
  *   and then sees `known`. Keys of one call are distinct.
@@ -105,6 +105,8 @@ export interface TransactionOptions {
    * where one is to be undone after all.
    */
   readonly hopeful?: boolean;
+  /** What it commits must outlive this process, and may be lost with the machine: nobody waits for the disk. */
+  readonly fleeting?: boolean;
 }
 
 export interface AttemptOptions {

@@ -38,7 +38,7 @@ describe("no due time is further away than its bound", () => {
     const waited = fc.integer({ min: 0, max: 30 * day });
     fc.assert(
       fc.property(fc.constantFrom(...decisions), waited, fc.nat(30), random, (decision, waitedMs, tries, chance) => {
-        const before = { id: 1, version: 1, tries, deadlineAt: null, receivedAt: now - waitedMs };
+        const before = { id: 1, version: 1, tries, starts: 0, deadlineAt: null, receivedAt: now - waitedMs };
         const placing = { now, limits: defaults, random: chance, bytesKeptMs: 1, rank: null, orderKey: null };
         const { dueAt, deadlineAt } = place(before, decision, placing);
         expect(dueAt ?? now).toBeLessThanOrEqual(now + bounds.receiptsMs);

@@ -68,7 +68,7 @@ export class Upkeep {
 export function dueBounds({ effects, limits }: Pick<Runtime, "effects" | "limits">): DueBounds {
   const { heldMaxMs, leaseMs, parkedRetryMs, parkedDeadlineMs, retryMaxMs, retryAfterMaxMs } = limits;
   return {
-    receiptsMs: Math.max(heldMaxMs, Math.ceil(1.25 * Math.max(parkedRetryMs, parkedMaxMs))),
+    receiptsMs: Math.max(heldMaxMs, leaseMs, Math.ceil(1.25 * Math.max(parkedRetryMs, parkedMaxMs))),
     deadlinesMs: parkedDeadlineMs,
     refreshesMs: Math.max(leaseMs, retryMaxMs, retryAfterMaxMs),
     obligations: [...effects].map(([effect, definition]) => {

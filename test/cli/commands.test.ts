@@ -66,6 +66,7 @@ test("serve receives what send signs, and status, list and show tell of it", asy
       decidedAt: iso,
       deliveries: 2,
       tries: 0,
+      starts: 0,
       dueAt: null,
       deadlineAt: null,
       version: 1,

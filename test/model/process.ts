@@ -1,7 +1,7 @@
 /** One process of the application: receiver and worker, on a database that it shares with another. */
 import { setImmediate } from "node:timers/promises";
 import type { App, Store } from "counterfoil";
-import { applyDue } from "../../src/inbox/reapply.ts";
+import { applyDue } from "../../src/inbox/apply-due.ts";
 import { Caller } from "../../src/outbox/caller.ts";
 import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { Worker } from "../../src/worker/worker.ts";

@@ -4,8 +4,8 @@
  */
 import { type App, connect, defineApp, type HandlerContext, type Limits, type TelemetryEvent } from "counterfoil";
 import { expect, onTestFinished, test } from "vitest";
+import { applyDue } from "../../src/inbox/apply-due.ts";
 import { Inbox } from "../../src/inbox/inbox.ts";
-import { applyDue } from "../../src/inbox/reapply.ts";
 import { headersFromFetch } from "../../src/verify/delivery-headers.ts";
 import { caseSecret, sender, signedEvent } from "../support/case-delivery.ts";
 import { storeAt } from "../support/engine.ts";

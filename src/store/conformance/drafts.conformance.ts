@@ -30,6 +30,7 @@ export function settledReceipt(overrides: Partial<SettledReceipt> & { readonly i
     outcome: "applied",
     reason: null,
     tries: 0,
+    starts: 0,
     dueAt: null,
     deadlineAt: null,
     rank: null,

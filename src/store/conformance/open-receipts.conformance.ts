@@ -24,8 +24,12 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
     };
     const due = async (connections: readonly string[] = ["stripe"], limit = 100): Promise<readonly number[]> => {
       const found = await commit(bundle().store, (tx) => tx.dueReceipts({ limit, connections }));
-      return found.map(({ receipt }) => receipt.id);
+      return found.map(({ id }) => id);
     };
+    const lock = (ids: readonly number[]) => commit(bundle().store, (tx) => tx.lockReceipts(ids));
+    const start = (ids: readonly number[], leaseMs = 60_000) =>
+      commit(bundle().store, (tx) => tx.startReceipts(ids, leaseMs));
+    const startsOf = async (id: number) => (await bundle().store.reader.receipt(id))?.receipt.starts;
     const arrive = (tenant: string, name: typeof order): Promise<number> =>
       commit(bundle().other, async (tx) => {
         await tx.lockNames(tenant, [name]);
@@ -39,8 +43,9 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
       clock.advance(4_999);
       expect(await due()).toEqual([]);
       clock.advance(1);
-      const [found] = await commit(store, (tx) => tx.dueReceipts({ limit: 1, connections: ["stripe"] }));
-      expect(found).toMatchObject({ receipt: { id, outcome: "held", tries: 1, version: 2 }, payload });
+      const found = await commit(store, (tx) => tx.dueReceipts({ limit: 1, connections: ["stripe"] }));
+      expect(found).toMatchObject([{ id, outcome: "held", tries: 1, starts: 0, version: 2 }]);
+      expect(await lock([id])).toMatchObject([{ receipt: found[0], payload }]);
     });
 
     test("an event that waits for an operator is never due", async () => {
@@ -51,8 +56,8 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
 
     test("an event whose bytes are gone is due without them", async () => {
       const id = await open({}, { bytesExpireAt: "now" });
-      const found = await commit(bundle().store, (tx) => tx.dueReceipts({ limit: 1, connections: ["stripe"] }));
-      expect(found).toMatchObject([{ receipt: { id }, payload: null }]);
+      expect(await due()).toEqual([id]);
+      expect(await lock([id])).toMatchObject([{ receipt: { id }, payload: null }]);
     });
 
     test("the connections of what is due are told, apart from those that are named", async () => {
@@ -111,7 +116,50 @@ export function exerciseOpenReceipts(make: MakeBundle): void {
       const upper = await open({ eventId: "4" }, { rank: "B" });
       const tied = await open({ eventId: "5" }, { rank: "a" });
       expect(await due()).toEqual([upper, early, tied, late, unranked]);
+      const locked = await lock([unranked, late, early, upper, tied, 1e6]);
+      expect(locked.map(({ receipt }) => receipt.id)).toEqual([upper, early, tied, late, unranked]);
+      expect(locked.map(({ rank }) => rank)).toEqual(["B", "a", "a", "b", null]);
       expect(await due(["stripe"], 2)).toEqual([upper, early]);
+    });
+
+    test("a start is counted, and its event is due again once the lease has ended", async () => {
+      const { clock } = bundle();
+      const [first, second] = [await open({ eventId: "1" }), await open({ eventId: "2" })];
+      await start([first], 5_000);
+      expect(await due()).toEqual([second]);
+      clock.advance(5_000);
+      expect(await due()).toEqual([first, second]);
+      await start([first, second], 5_000);
+      expect([await startsOf(first), await startsOf(second)]).toEqual([2, 1]);
+      expect((await lock([first]))[0]?.receipt).toMatchObject({ outcome: "held", starts: 2, version: 2 });
+    });
+
+    test("a start that is taken back counts no more, and its event is due at once", async () => {
+      const id = await open({});
+      for (const counted of [1, 2]) {
+        await start([id], 0);
+        expect(await startsOf(id)).toBe(counted);
+      }
+      await start([id]);
+      await commit(bundle().store, (tx) => tx.returnReceipts([{ id, version: 2 }]));
+      expect(await startsOf(id)).toBe(2);
+      expect(await due()).toEqual([id]);
+    });
+
+    test("a decision says which starts still count, and what it decided is not given back", async () => {
+      const { store } = bundle();
+      const [first, second] = [await open({ eventId: "1" }), await open({ eventId: "2" })];
+      await start([first, second]);
+      await commit(store, (tx) =>
+        tx.settleReceipts([
+          settledReceipt({ id: first, version: 2 }),
+          settledReceipt({ id: second, version: 2, outcome: "queued", starts: 1, dueAt: tx.now + 5_000 }),
+        ]),
+      );
+      const given = [first, second].map((id) => ({ id, version: 2 }));
+      await commit(store, (tx) => tx.returnReceipts(given));
+      expect([await startsOf(first), await startsOf(second)]).toEqual([0, 1]);
+      expect(await due()).toEqual([]);
     });
 
     test("an arrival makes exactly the events due that are parked on its name", async () => {

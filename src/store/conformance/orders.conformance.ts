@@ -32,7 +32,7 @@ export function exerciseOrders(make: MakeBundle): void {
       });
     const due = async (): Promise<readonly number[]> => {
       const found = await commit(bundle().store, (tx) => tx.dueReceipts({ limit: 100, connections: ["stripe"] }));
-      return found.map(({ receipt }) => receipt.id);
+      return found.map(({ id }) => id);
     };
 
     test("what is queued, held, parked or in conflict keeps its line; what is decided, suspect or quarantined does not", async () => {

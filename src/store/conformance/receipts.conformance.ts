@@ -26,6 +26,7 @@ export function exerciseReceipts(make: MakeBundle): void {
         decidedAt: stamp.wallMs,
         deliveries: 1,
         tries: 0,
+        starts: 0,
         dueAt: null,
         deadlineAt: null,
         orderKey: null,

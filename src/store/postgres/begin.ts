@@ -15,6 +15,8 @@ export interface Bounds {
 export interface BeginOptions extends Bounds {
   /** A read sees one state of the database throughout; a write sees, statement by statement, what is committed. */
   readonly kind: "read" | "write";
+  /** Its commit waits for no disk. */
+  readonly fleeting?: boolean | undefined;
 }
 
 /** A process that stopped inside a transaction holds its locks no longer than this. */
@@ -24,9 +26,10 @@ const idleMs = 60_000;
  * READ COMMITTED whatever the server's default is. A database that is replicated asynchronously by its owner's
  * wish stays so; one that would not even wait for its own disk is told to.
  */
-export function beginText({ kind, lockMs, statementMs }: BeginOptions): string {
+export function beginText({ kind, lockMs, statementMs, fleeting }: BeginOptions): string {
   const mode = kind === "read" ? "REPEATABLE READ READ ONLY" : "READ COMMITTED READ WRITE";
-  return `BEGIN ISOLATION LEVEL ${mode}; SELECT ${beginSettings({ lockMs, statementMs })},
+  const settings = `${beginSettings({ lockMs, statementMs })}${fleeting ? ", set_config('synchronous_commit', 'off', true)" : ""}`;
+  return `BEGIN ISOLATION LEVEL ${mode}; SELECT ${settings},
     floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_backend_pid() AS pid`;
 }
 

@@ -212,7 +212,7 @@ test("what one worker applies now is passed by, and a redelivery of it does not 
   );
   const due = (limit: number) => (tx: StoreTx) => tx.dueReceipts({ limit, connections: ["stripe"] });
   const working = await stopped(store, due(1));
-  expect((await commit(other, due(9))).map(({ receipt }) => receipt.id)).toEqual([second]);
+  expect((await commit(other, due(9))).map(({ id }) => id)).toEqual([second]);
   await commit(other, (tx) => tx.recordRedeliveries([{ receiptId: first, mismatch: null }]));
   await working.rollBack();
   expect(await store.reader.receipt(first)).toMatchObject({ receipt: { deliveries: 2 } });
@@ -226,7 +226,7 @@ test("an event that was decided while another worker looked for it is not given 
   const takes = Array.from({ length: 20 }, (_, index) =>
     commit(index % 2 ? store : other, async (tx) => {
       const found = await due(tx);
-      await tx.settleReceipts(found.map(({ receipt }) => settledReceipt({ id: receipt.id, version: receipt.version })));
+      await tx.settleReceipts(found.map(({ id, version }) => settledReceipt({ id, version })));
       return found.length;
     }),
   );

@@ -1,14 +1,17 @@
 /** Events that are not decided yet: what is due, and what an arrival makes due. */
 import { createHash } from "node:crypto";
 import type { Prerequisite } from "../../domain/outcome.ts";
+import type { Receipt } from "../../domain/receipt.ts";
 import { type PayloadRow, type ReceiptRow, toPayload, toReceipt } from "../rows.ts";
 import type { OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
 import { lineLock } from "./order.ts";
 import { isPaused } from "./paused-connections.ts";
-import { binaryArray } from "./relation.ts";
+import { binaryArray, relation } from "./relation.ts";
 import { receiptColumns, receiptTables } from "./rows.ts";
 import { sql } from "./statements.ts";
+
+const lineIsFree = `CASE WHEN r.order_key IS NULL THEN true ELSE pg_try_advisory_xact_lock(${lineLock("r")}) END`;
 
 /** Events among which the order of arrival is kept; as many that are longer due go before others. */
 const windowMax = 1_000;
@@ -26,22 +29,62 @@ const selectDue = sql(
      ORDER BY r.rank, r.id LIMIT $3::int FOR UPDATE OF r SKIP LOCKED),
    free AS MATERIALIZED (
      SELECT h.id FROM held AS h JOIN counterfoil.receipts AS r USING (id)
-     WHERE CASE WHEN r.order_key IS NULL THEN true ELSE pg_try_advisory_xact_lock(${lineLock("r")}) END)
-   SELECT ${receiptColumns}, r.rank, p.bytes, p.headers FROM free JOIN (${receiptTables}) USING (id)
-   LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id ORDER BY r.rank, r.id`,
+     WHERE ${lineIsFree})
+   SELECT ${receiptColumns} FROM free JOIN (${receiptTables}) USING (id) ORDER BY r.rank, r.id`,
 );
 
 /** Open events that are due: ranked ones first, by rank; then by id. */
 export async function dueReceipts(
   handle: Handle,
   { limit, connections }: { readonly limit: number; readonly connections: readonly string[] },
-): Promise<OpenReceipt[]> {
-  const rows = await handle.run<OpenReceiptRow>(selectDue, [
-    handle.stamp.wallMs,
-    binaryArray("text", connections),
-    limit,
-  ]);
-  return rows.map(toOpenReceipt);
+): Promise<Receipt[]> {
+  const rows = await handle.run<ReceiptRow>(selectDue, [handle.stamp.wallMs, binaryArray("text", connections), limit]);
+  return rows.map(toReceipt);
+}
+
+// By primary key; the rows are locked.
+const countStarts = sql(
+  "receipt.start",
+  "UPDATE counterfoil.receipts SET starts = starts + 1, due_at = $1 WHERE id = ANY ($2::bigint[])",
+);
+
+/** Counts a start of each, and keeps them from being due for a while. */
+export async function startReceipts(handle: Handle, ids: readonly number[], leaseMs: number): Promise<void> {
+  await handle.run(countStarts, [handle.stamp.wallMs + leaseMs, ids]);
+}
+
+const started = relation("g", { id: "int8", version: "int8" }, 1);
+
+// By primary key, in the order of the ids, under the version that was started. An earlier time stays.
+const returnStarts = sql(
+  "receipt.return",
+  `WITH given AS MATERIALIZED (SELECT * FROM ${started.from}),
+   held AS MATERIALIZED (
+     SELECT r.id FROM counterfoil.receipts AS r JOIN given AS g ON r.id = g.id AND r.version = g.version
+     WHERE r.starts > 0 AND r.due_at IS NOT NULL ORDER BY r.id FOR UPDATE OF r)
+   UPDATE counterfoil.receipts AS r SET starts = r.starts - 1, due_at = least(r.due_at, $1) FROM held WHERE r.id = held.id`,
+);
+
+/** Takes a counted start back. */
+export async function returnReceipts(handle: Handle, given: readonly Pick<Receipt, "id" | "version">[]): Promise<void> {
+  await handle.run(returnStarts, [handle.stamp.wallMs, ...started.values(given)]);
+  handle.say({ arrived: true });
+}
+
+// By primary key. Others' locks are passed by, those of lines too, as above.
+const lockByIds = sql(
+  "receipt.lock-all",
+  `WITH held AS MATERIALIZED (
+     SELECT id FROM counterfoil.receipts WHERE id = ANY ($1::bigint[]) ORDER BY rank, id FOR UPDATE SKIP LOCKED),
+   free AS MATERIALIZED (
+     SELECT h.id FROM held AS h JOIN counterfoil.receipts AS r USING (id) WHERE ${lineIsFree})
+   SELECT ${receiptColumns}, r.rank, p.bytes, p.headers FROM free JOIN (${receiptTables}) USING (id)
+   LEFT JOIN counterfoil.payloads AS p ON p.receipt_id = r.id ORDER BY r.rank, r.id`,
+);
+
+/** Receipts with their bytes, locked with the line that they stand in. */
+export async function lockReceipts(handle: Handle, ids: readonly number[]): Promise<OpenReceipt[]> {
+  return (await handle.run<OpenReceiptRow>(lockByIds, [ids])).map(toOpenReceipt);
 }
 
 const lockById = sql(

@@ -128,6 +128,7 @@ const decisions = relation(
     outcome: "text",
     reason: "text",
     tries: "int8",
+    starts: "int8",
     due_at: "int8",
     deadline_at: "int8",
     rank: "text",
@@ -150,7 +151,7 @@ const settle = sql(
      SELECT r.id FROM counterfoil.receipts AS r JOIN given AS g ON r.id = g.id AND r.version = g.version
      ORDER BY r.id FOR UPDATE OF r),
    settled AS (
-     UPDATE counterfoil.receipts AS r SET outcome = g.outcome, reason = g.reason, tries = g.tries, due_at = g.due_at,
+     UPDATE counterfoil.receipts AS r SET outcome = g.outcome, reason = g.reason, tries = g.tries, starts = g.starts, due_at = g.due_at,
        deadline_at = g.deadline_at, rank = coalesce(g.rank, r.rank), waits_kind = g.waits_kind, waits_id = g.waits_id, decided_at = $1,
        tenant = coalesce(g.tenant, r.tenant), type = coalesce(g.type, r.type),
        order_key = coalesce(g.order_key, r.order_key), version = r.version + 1
@@ -189,13 +190,14 @@ export async function settleReceipts(handle: Handle, settled: readonly SettledRe
 }
 
 function decisionRow(settled: SettledReceipt): Parameters<typeof decisions.values>[0][number] {
-  const { id, version, outcome, tries, rank, waitsFor, identity, bytesExpireAt } = settled;
+  const { id, version, outcome, tries, starts, rank, waitsFor, identity, bytesExpireAt } = settled;
   return {
     id,
     version,
     outcome,
     reason: plain(settled.reason),
     tries,
+    starts,
     due_at: settled.dueAt,
     deadline_at: settled.deadlineAt,
     rank,

@@ -5,7 +5,7 @@ import { orderKeepingOutcomes } from "../../domain/outcome.ts";
 /** With `r` and `d` as `receiptTables` names them. */
 export const receiptColumns: string =
   "r.id, r.connection, r.account, r.event_id, r.tenant, r.type, r.digest, r.secret_id, r.outcome, r.reason, " +
-  "r.received_at, r.decided_at, 1 + coalesce(d.times, 0) AS deliveries, r.tries, r.due_at, r.deadline_at, r.order_key, r.version";
+  "r.received_at, r.decided_at, 1 + coalesce(d.times, 0) AS deliveries, r.tries, r.starts, r.due_at, r.deadline_at, r.order_key, r.version";
 
 export const receiptTables = "counterfoil.receipts AS r LEFT JOIN counterfoil.redelivered AS d ON d.receipt_id = r.id";
 

@@ -235,14 +235,20 @@ export class PostgresStore implements Store {
 
   /** Runs what commits by itself in a transaction that is begun, and rolled back where it rejects. */
   async #begun<T>(
-    { waitMs, lockMs: lockMsMax = waitMs, kind, statementMs }: Omit<BeginOptions, "lockMs"> & TransactionOptions,
+    {
+      waitMs,
+      lockMs: lockMsMax = waitMs,
+      kind,
+      statementMs,
+      fleeting,
+    }: Omit<BeginOptions, "lockMs"> & TransactionOptions,
     run: (session: Session, now: number) => Promise<T>,
   ): Promise<T> {
     const deadlineMs = performance.now() + waitMs;
     const session = await this.#connections.take(waitMs);
     try {
       const lockMs = Math.min(deadlineMs - performance.now(), lockMsMax);
-      const serverMs = await this.#step("begin", () => session.begin({ kind, lockMs, statementMs }));
+      const serverMs = await this.#step("begin", () => session.begin({ kind, lockMs, statementMs, fleeting }));
       return await run(session, this.#options.clock?.(serverMs) ?? serverMs);
     } catch (error) {
       await session.rollBack();

@@ -1,7 +1,7 @@
 import { CounterfoilError } from "../../domain/errors.ts";
 import type { Stamp } from "../../domain/instant.ts";
 import type { Prerequisite } from "../../domain/outcome.ts";
-import type { OrderKey } from "../../domain/receipt.ts";
+import type { OrderKey, Receipt } from "../../domain/receipt.ts";
 import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
@@ -14,7 +14,15 @@ import { expiredLeases, renewLeases } from "./leases.ts";
 import { moveObligations } from "./moves.ts";
 import { claimNotices, forgetNotices, settleNotices } from "./notices.ts";
 import { amendRequest, lockObligation, oweObligations, pauseDestination } from "./obligations.ts";
-import { arrive, dueReceipts, lockNames, lockReceipt } from "./open-receipts.ts";
+import {
+  arrive,
+  dueReceipts,
+  lockNames,
+  lockReceipt,
+  lockReceipts,
+  returnReceipts,
+  startReceipts,
+} from "./open-receipts.ts";
 import { firstInOrder, lockOrders } from "./order.ts";
 import { controls } from "./parse-control.ts";
 import { pauseConnection } from "./paused-connections.ts";
@@ -124,8 +132,20 @@ export class PostgresTransaction implements Contract.StoreTx {
   async dueReceipts(options: {
     readonly limit: number;
     readonly connections: readonly string[];
-  }): Promise<readonly Contract.OpenReceipt[]> {
+  }): Promise<readonly Receipt[]> {
     return dueReceipts(this.#handle, options);
+  }
+
+  async startReceipts(ids: readonly number[], leaseMs: number): Promise<void> {
+    await startReceipts(this.#handle, ids, leaseMs);
+  }
+
+  async returnReceipts(started: readonly Pick<Receipt, "id" | "version">[]): Promise<void> {
+    await returnReceipts(this.#handle, started);
+  }
+
+  async lockReceipts(ids: readonly number[]): Promise<readonly Contract.OpenReceipt[]> {
+    return lockReceipts(this.#handle, ids);
   }
 
   async lockReceipt(id: number): Promise<Contract.OpenReceipt | undefined> {

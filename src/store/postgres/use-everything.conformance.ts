@@ -29,6 +29,9 @@ export async function useEverything(store: Store): Promise<void> {
     await tx.acknowledgeMismatches(id);
     await tx.expireBytes(1);
     await tx.dueReceipts({ limit: 1, connections: ["stripe"] });
+    await tx.startReceipts([heldId], 0);
+    await tx.returnReceipts([{ id: heldId, version: 2 }]);
+    await tx.lockReceipts([heldId]);
     await tx.lockReceipt(id);
     await tx.lockNames("acme", [waitsFor]);
     await tx.arrive("acme", waitsFor);

@@ -1,6 +1,6 @@
 /** Events that are not decided yet: what is due, and what an arrival makes due. */
 import type { Prerequisite } from "../../domain/outcome.ts";
-import type { OrderKey } from "../../domain/receipt.ts";
+import type { OrderKey, Receipt } from "../../domain/receipt.ts";
 import { toPayload, toReceipt, type PayloadRow, type ReceiptRow } from "../rows.ts";
 import type { InLine, OpenReceipt } from "../store.ts";
 import type { Handle } from "./handle.ts";
@@ -13,13 +13,12 @@ import { sql } from "./statements.ts";
 // connection. The write lock of the transaction keeps others from taking the same.
 const selectDue = sql(
   "receipt.due",
-  `SELECT ${receiptColumns}, r.rank, p.bytes, p.headers
+  `SELECT ${receiptColumns}
    FROM (SELECT id FROM counterfoil_receipts AS d INDEXED BY counterfoil_receipts_due
          WHERE due_at IS NOT NULL AND due_at <= ? AND connection IN (SELECT value FROM json_each(?))
            AND NOT (${isPaused("d.connection")})
          ORDER BY rank IS NULL, rank, id LIMIT ?) AS due
    JOIN counterfoil_receipts AS r ON r.id = due.id
-   LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id
    ORDER BY r.rank IS NULL, r.rank, r.id`,
 );
 
@@ -27,9 +26,43 @@ const selectDue = sql(
 export function dueReceipts(
   handle: Handle,
   { limit, connections }: { readonly limit: number; readonly connections: readonly string[] },
-): OpenReceipt[] {
+): Receipt[] {
   const rows = handle.statement(selectDue).all(handle.stamp.wallMs, JSON.stringify(connections), limit);
-  return rows.map(toOpenReceipt);
+  return (rows as unknown as ReceiptRow[]).map(toReceipt);
+}
+
+const countStarts = sql(
+  "receipt.start",
+  "UPDATE counterfoil_receipts SET starts = starts + 1, due_at = ? WHERE id IN (SELECT value FROM json_each(?))",
+);
+
+/** Counts a start of each, and keeps them from being due for a while. */
+export function startReceipts(handle: Handle, ids: readonly number[], leaseMs: number): void {
+  handle.statement(countStarts).run(handle.stamp.wallMs + leaseMs, JSON.stringify(ids));
+}
+
+// By primary key, under the version that was started; an earlier time stays.
+const returnStart = sql(
+  "receipt.return",
+  `UPDATE counterfoil_receipts SET starts = starts - 1, due_at = min(due_at, ?)
+   WHERE id = ? AND version = ? AND starts > 0 AND due_at IS NOT NULL`,
+);
+
+/** Takes a counted start back. */
+export function returnReceipts(handle: Handle, started: readonly Pick<Receipt, "id" | "version">[]): void {
+  for (const { id, version } of started) handle.statement(returnStart).run(handle.stamp.wallMs, id, version);
+}
+
+const selectByIds = sql(
+  "receipt.lock-all",
+  `SELECT ${receiptColumns}, r.rank, p.bytes, p.headers FROM counterfoil_receipts AS r
+   LEFT JOIN counterfoil_payloads AS p ON p.receipt_id = r.id
+   WHERE r.id IN (SELECT value FROM json_each(?)) ORDER BY r.rank IS NULL, r.rank, r.id`,
+);
+
+/** Receipts with their bytes; the transaction's write lock is their lock. */
+export function lockReceipts(handle: Handle, ids: readonly number[]): OpenReceipt[] {
+  return handle.statement(selectByIds).all(JSON.stringify(ids)).map(toOpenReceipt);
 }
 
 const selectById = sql(

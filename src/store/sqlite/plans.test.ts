@@ -42,6 +42,9 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.expireBytes(1);
     await tx.discardReceipts([id + 1]);
     await tx.dueReceipts({ limit: 1, connections: ["stripe"] });
+    await tx.startReceipts([id], 0);
+    await tx.returnReceipts([{ id, version: 2 }]);
+    await tx.lockReceipts([id]);
     await tx.lockReceipt(id);
     await tx.arrive("acme", { kind: "order", id: "1" });
     for (const revision of ["2", "1"]) await tx.snapshot(snapshotDraft({ revision }));

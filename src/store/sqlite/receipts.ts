@@ -85,7 +85,7 @@ function claimContent(
 // By primary key, under the version that the decision was made on.
 const settleReceipt = sql(
   "receipt.settle",
-  `UPDATE counterfoil_receipts SET outcome = ?, reason = ?, tries = ?, due_at = ?, deadline_at = ?, rank = coalesce(?, rank),
+  `UPDATE counterfoil_receipts SET outcome = ?, reason = ?, tries = ?, starts = ?, due_at = ?, deadline_at = ?, rank = coalesce(?, rank),
      waits_kind = ?, waits_id = ?, decided_at = ?, tenant = coalesce(?, tenant), type = coalesce(?, type),
      order_key = coalesce(?, order_key), version = version + 1
    WHERE id = ? AND version = ?`,
@@ -108,7 +108,7 @@ const removeMismatches = sql("mismatch.remove", "DELETE FROM counterfoil_mismatc
 /** Writes decisions; `false` where someone else decided first. */
 export function settleReceipts(handle: Handle, settled: readonly SettledReceipt[]): boolean[] {
   return settled.map((decision) => {
-    const { id, outcome, reason, tries, dueAt, deadlineAt, rank, waitsFor, identity, version } = decision;
+    const { id, outcome, reason, tries, starts, dueAt, deadlineAt, rank, waitsFor, identity, version } = decision;
     const { bytesExpireAt, orderKey } = decision;
     const written = handle
       .statement(settleReceipt)
@@ -116,6 +116,7 @@ export function settleReceipts(handle: Handle, settled: readonly SettledReceipt[
         outcome,
         reason,
         tries,
+        starts,
         dueAt,
         deadlineAt,
         rank,

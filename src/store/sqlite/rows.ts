@@ -4,7 +4,7 @@ import { orderKeepingOutcomes } from "../../domain/outcome.ts";
 
 export const receiptColumns: string =
   "r.id, r.connection, r.account, r.event_id, r.tenant, r.type, r.digest, r.secret_id, r.outcome, r.reason, " +
-  "r.received_at, r.decided_at, r.deliveries, r.tries, r.due_at, r.deadline_at, r.order_key, r.version";
+  "r.received_at, r.decided_at, r.deliveries, r.tries, r.starts, r.due_at, r.deadline_at, r.order_key, r.version";
 
 export const obligationColumns: string =
   "o.id, o.tenant, o.operation_key, o.effect, o.destination, o.connection, o.account, o.receipt_id, o.state, " +

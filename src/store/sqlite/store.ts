@@ -97,7 +97,7 @@ export class SqliteStore implements Store {
     });
   }
 
-  async transaction<T>(body: (tx: StoreTx) => Promise<T>, { waitMs }: TransactionOptions): Promise<T> {
+  async transaction<T>(body: (tx: StoreTx) => Promise<T>, { waitMs, fleeting }: TransactionOptions): Promise<T> {
     if (this.#inside.getStore()?.isOpen) {
       const message = "Cannot begin a transaction inside another of the same store: use the one that is open";
       throw new CounterfoilError("TRANSACTION_CONTROL", message);
@@ -106,7 +106,8 @@ export class SqliteStore implements Store {
       this.#assertOpen();
       const connection = await this.#connections.writer(deadlineMs);
       if (this.#checked !== connection) this.#assertSchema(connection);
-      const committed = await this.#locked(connection, { deadlineMs, run: () => this.#run(connection, body) });
+      const run = (): Promise<T> => this.#run(connection, body);
+      const committed = await this.#locked(connection, { deadlineMs, run, fleeting });
       this.#checkpoints.committed(connection);
       return committed;
     });
@@ -136,7 +137,11 @@ export class SqliteStore implements Store {
    */
   async #locked<T>(
     connection: Connection,
-    { deadlineMs, run }: { readonly deadlineMs: number; readonly run: () => Promise<T> },
+    {
+      deadlineMs,
+      run,
+      fleeting,
+    }: { readonly deadlineMs: number; readonly run: () => Promise<T>; readonly fleeting?: boolean | undefined },
   ): Promise<{ readonly value: T; readonly durable: Promise<void> | undefined }> {
     await untilFree(() => control(connection, begin, "begin"), deadlineMs);
     let value: T;
@@ -152,7 +157,7 @@ export class SqliteStore implements Store {
       this.#rollBack(connection);
       throw error;
     }
-    return { value, durable: connection.log?.flush() };
+    return { value, durable: fleeting ? undefined : connection.log?.flush() };
   }
 
   /** A connection that cannot even roll back is given up: closing it does, and the error that led here comes out. */

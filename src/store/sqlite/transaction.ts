@@ -1,6 +1,6 @@
 import type { Stamp } from "../../domain/instant.ts";
 import type { Prerequisite } from "../../domain/outcome.ts";
-import type { OrderKey } from "../../domain/receipt.ts";
+import type { OrderKey, Receipt } from "../../domain/receipt.ts";
 import type { SqlResult, SqlValue } from "../../domain/sql.ts";
 import type * as Contract from "../store.ts";
 import { evidence } from "./answers.ts";
@@ -19,7 +19,15 @@ import {
   pauseDestination,
   requestCancel,
 } from "./obligations.ts";
-import { arrive, dueReceipts, firstInOrder, lockReceipt } from "./open-receipts.ts";
+import {
+  arrive,
+  dueReceipts,
+  firstInOrder,
+  lockReceipt,
+  lockReceipts,
+  returnReceipts,
+  startReceipts,
+} from "./open-receipts.ts";
 import { pauseConnection } from "./paused-connections.ts";
 import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
@@ -119,8 +127,20 @@ export class SqliteTransaction implements Contract.StoreTx {
   async dueReceipts(options: {
     readonly limit: number;
     readonly connections: readonly string[];
-  }): Promise<readonly Contract.OpenReceipt[]> {
+  }): Promise<readonly Receipt[]> {
     return this.#scopes.use(() => dueReceipts(this.#handle, options));
+  }
+
+  async startReceipts(ids: readonly number[], leaseMs: number): Promise<void> {
+    this.#scopes.use(() => startReceipts(this.#handle, ids, leaseMs));
+  }
+
+  async returnReceipts(started: readonly Pick<Receipt, "id" | "version">[]): Promise<void> {
+    this.#scopes.use(() => returnReceipts(this.#handle, started));
+  }
+
+  async lockReceipts(ids: readonly number[]): Promise<readonly Contract.OpenReceipt[]> {
+    return this.#scopes.use(() => lockReceipts(this.#handle, ids));
   }
 
   async lockReceipt(id: number): Promise<Contract.OpenReceipt | undefined> {
