@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../src/domain/system-clock.ts";
 import { readNodeBody } from "../src/http/node-body.ts";
 import { describeAttention } from "../src/operator/describe-attention.ts";
+import { openOffice } from "./outbox/office.ts";
 
 const secret = "whsec_a_secret_of_the_test_suite";
 const carrier = "http://127.0.0.1:4599";
@@ -72,13 +73,20 @@ describe("in a handler", () => {
     );
   });
 
+  test("COMMIT through an ORM's handle", async () => {
+    const commit: Body = ({ tx }) => (tx.native as { exec: (text: string) => void }).exec("COMMIT");
+    expect(await handled(commit)).toMatchInlineSnapshot(
+      `"TRANSACTION_CONTROL: Cannot commit what was not begun through the native handle: the engine owns the transaction and the connection; end on the handle what was begun on it, and nothing else"`,
+    );
+  });
+
   test("undefined in a key and in a statement", async () => {
     const missing = undefined as unknown as string;
     const inKey = handled(({ owe }) => owe(ship, { key: [missing, "fulfil", "v1"], input: { order: "1" } }));
     const inSql = handled(({ tx }) => tx.sql`SELECT ${missing}`);
     expect([await inKey, await inSql]).toMatchInlineSnapshot(`
       [
-        "HANDLER_FAILED: Cannot apply event "evt_1" of type "payment_intent.succeeded": its handler failed with TypeError (Cannot build a key: part 1 is undefined, not a string) at mistakes.test.ts",
+        "HANDLER_FAILED: Cannot apply event "evt_1" of type "payment_intent.succeeded": its handler failed with TypeError (Cannot build a key: part 1 is undefined, not a string; give text that names the operation, such as an order's id; where there is none, owe nothing) at mistakes.test.ts",
         "HANDLER_FAILED: Cannot apply event "evt_1" of type "payment_intent.succeeded": its handler failed with TypeError (Cannot bind value 1: it is undefined; use null for no value) at mistakes.test.ts",
       ]
     `);
@@ -137,6 +145,25 @@ describe("around it", () => {
     const text = await handled(({ owe }) => owe(unregistered, { key: ["1", "bill", "v1"], input: { order: "1" } }));
     expect(text).toMatchInlineSnapshot(
       `"HANDLER_FAILED: Cannot apply event "evt_1" of type "payment_intent.succeeded": its handler failed with TypeError (Cannot owe "bill/v1": it is not registered; add it to effects in defineApp) at mistakes.test.ts"`,
+    );
+  });
+
+  test("a lookup that throws", async () => {
+    await using office = await openOffice();
+    const { found: _, ...lookup } = office.lookup;
+    const broken = (): never => {
+      throw new TypeError("Cannot read properties of undefined");
+    };
+    const effects = [office.effect({ idempotency: "none", lookup: { ...lookup, found: broken } })];
+    const desk = await office.desk({ effects });
+    office.provider.failNext({ when: "after", kind: "reset" });
+    await desk.owe("order-1");
+    await desk.work();
+    office.clock.advance(10_000);
+    await desk.work();
+    const { reason } = (await desk.see("order-1")).obligation;
+    expect(reason?.replace(/:\d+;/, ";")).toMatchInlineSnapshot(
+      `"found failed with TypeError at mistakes.test.ts; mend it in the effect: until it tells, nothing is sent again"`,
     );
   });
 

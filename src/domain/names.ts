@@ -20,7 +20,10 @@ export function joinKey(parts: readonly string[]): string {
 
 function escapePart(part: unknown, index: number): string {
   const problem = namePart(part);
-  if (problem !== undefined) throw new Misuse(`Cannot build a key: part ${index + 1} ${problem}`);
+  if (problem !== undefined) {
+    const instead = "give text that names the operation, such as an order's id; where there is none, owe nothing";
+    throw new Misuse(`Cannot build a key: part ${index + 1} ${problem}; ${instead}`);
+  }
   const text = part as string;
   return text.includes("/") || text.includes("%") ? text.replaceAll("%", "%25").replaceAll("/", "%2F") : text;
 }

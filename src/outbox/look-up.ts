@@ -17,6 +17,9 @@ import { withinCall } from "./within-call.ts";
 type Answered = Extract<CallResult, { kind: "answered" }>;
 type Asked = Lookup<unknown, unknown, unknown>;
 
+/** What to do about a lookup of the user's that throws. */
+const mend = "; mend it in the effect: until it tells, nothing is sent again";
+
 const released: Ended = { learned: { kind: "released", attempt: "lookup" }, end: releasedEnd };
 
 /** Carries out a claim to look up. Never rejects. */
@@ -31,7 +34,7 @@ export async function lookUp(attempting: Attempting): Promise<Ended> {
     if (!own.fits) return own.cause === "aborted" ? released : unknown(own.problem, { cause: own.cause });
     result = await ask(attempting, lookup.get(operation), own.headers);
   } catch (error) {
-    return unknown(`the lookup failed with ${errorSummary(error)}`, { cause: "failed" });
+    return unknown(`the lookup failed with ${errorSummary(error)}${mend}`, { cause: "failed" });
   }
   if (wasTakenBack(result)) return released;
   if (result.kind !== "answered") return unknown(describeCall(result), result);
@@ -45,7 +48,7 @@ async function askBySdk(attempting: Attempting, { ask: askIt }: SendLookup<unkno
     askIt({ operation: operationOfClaim(claim, definition), signal }),
   );
   if (asked.kind === "threw") {
-    return unknown(`the lookup failed with ${errorSummary(asked.error)}`, { cause: "failed" });
+    return unknown(`the lookup failed with ${errorSummary(asked.error)}${mend}`, { cause: "failed" });
   }
   if (asked.kind === "stopped") return asked.cause === "aborted" ? released : unknown(asked.problem, asked);
   const read = foundBy(asked.value, runtime.limits.answerBytes);
@@ -110,7 +113,7 @@ function readFound({ answer: schema, found }: Asked, { body, truncated }: Answer
     if (!checked.fits) return unreadable(`the lookup's answer ${checked.issues.join("; ")}`);
     return foundBy(found(checked.value), bytesMax);
   } catch (error) {
-    return unreadable(`found failed with ${errorSummary(error)}`);
+    return unreadable(`found failed with ${errorSummary(error)}${mend}`);
   }
 }
 

@@ -88,7 +88,8 @@ export class NativeHandle {
 
   #end(kind: "release" | "rollback" | "rollback-to", name: string | null): string {
     const at = this.#open.lastIndexOf(name);
-    if (at < 0) this.#refuse(`${kind} through the native handle: it began nothing of that name`);
+    const verb = name === null && kind === "release" ? "commit" : kind;
+    if (at < 0) this.#refuse(`${verb} what was not begun through the native handle`);
     this.#open.length = kind === "rollback-to" ? at + 1 : at;
     const savepoint = savepointName(at + 1);
     if (kind === "release") return `RELEASE ${savepoint}`;
@@ -114,6 +115,6 @@ function savepointName(depth: number): string {
 function refused(what: string): CounterfoilError {
   return new CounterfoilError(
     "TRANSACTION_CONTROL",
-    `Cannot ${what}: the engine owns the transaction and the connection`,
+    `Cannot ${what}: the engine owns the transaction and the connection; end on the handle what was begun on it, and nothing else`,
   );
 }

@@ -103,7 +103,8 @@ export class NativeHandle {
       return;
     }
     const at = this.#open.lastIndexOf(name);
-    if (at < 0) throw control(`${kind} through the native handle: it began nothing of that name`);
+    const verb = name === null && kind === "release" ? "commit" : kind;
+    if (at < 0) throw control(`${verb} what was not begun through the native handle`);
     const savepoint = savepointName(at + 1);
     if (kind !== "release") {
       database.exec(`ROLLBACK TO ${savepoint}`);
@@ -139,7 +140,7 @@ function controlStatement(run: () => void): object {
 function control(what: string): CounterfoilError {
   return new CounterfoilError(
     "TRANSACTION_CONTROL",
-    `Cannot ${what}: the engine owns the transaction and the connection`,
+    `Cannot ${what}: the engine owns the transaction and the connection; end on the handle what was begun on it, and nothing else`,
   );
 }
 
