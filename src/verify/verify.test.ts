@@ -152,6 +152,17 @@ describe("verify() of bodies", () => {
     expect(judge(keyring, { headers, body: Buffer.from(JSON.stringify({ text })) }).kind).toBe("refused");
   });
 
+  test("what one scheme decodes and sorts before it is signed counts as it came under another", () => {
+    const form = { ...bodyOnly, signed: [{ form: { orBodyHashParam: "hash" } }] } as const;
+    const bytes = Buffer.from("b=%C3%A4+%2B&a=1");
+    const type = { "content-type": "application/x-www-form-urlencoded" };
+    const overText = { ...type, ...signed(bodyOnly, Buffer.from("a1bä +")) };
+    const overBytes = { ...type, ...signed(bodyOnly, bytes) };
+    const kinds = (of: Keyring) => [overText, overBytes].map((headers) => judge(of, { headers, body: bytes }).kind);
+    expect(kinds(keyringFor(form, secret))).toEqual(["verified", "refused"]);
+    expect(kinds(keyring)).toEqual(["refused", "verified"]);
+  });
+
   test("takes bytes that are no text", () => {
     const bytes = Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0x00]);
     const headers = signed(bodyOnly, bytes);

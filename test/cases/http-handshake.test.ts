@@ -2,8 +2,9 @@
 import { connect } from "counterfoil";
 import { generic } from "counterfoil/providers";
 import { expect, test } from "vitest";
+import { startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { headerValues, rawExchange } from "../../src/testing/raw-http.ts";
-import { caseSecret, signedEvent, startCase } from "../support/case-server.ts";
+import { caseSecret, sender, signedEvent, startCase } from "../support/case-server.ts";
 
 const token = "the token that we gave them";
 const meta = generic({
@@ -11,6 +12,20 @@ const meta = generic({
   signature: { kind: "hmac", header: "x-signature" },
   identity: { id: { from: "body", path: ["id"] }, type: { from: "body", path: ["type"] } },
   handshake: { kind: "challenge", tokenParam: "hub.verify_token", challengeParam: "hub.challenge", token },
+});
+
+test("an address to confirm that a delivery names, signed or not, is asked by nobody", async () => {
+  await using inside = await startFakeProvider();
+  const server = await startCase({
+    connections: [connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [] })],
+  });
+  const subscribe = { SubscribeURL: `${inside.url}/v1/shipments`, TopicArn: "arn:topic" };
+  const signed = signedEvent("evt-1", subscribe, { type: "SubscriptionConfirmation" });
+  const forged = { ...signed, headers: { ...signed.headers, "x-signature": "00" } };
+  expect(await server.post(forged)).toMatchObject({ status: 401 });
+  expect(await server.post(signed)).toMatchObject({ status: 200, outcome: "ignored" });
+  await server.app.drain({ budget: "1ms" });
+  expect(inside.requests).toEqual([]);
 });
 
 test("a challenge is echoed as inert text to our token only, and leaves no event behind", async () => {

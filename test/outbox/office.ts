@@ -52,6 +52,8 @@ export interface OfficeOptions {
 export interface DeskOptions extends WorkerOptions {
   readonly effects?: readonly Effect<Order>[];
   readonly clock?: Clock;
+  /** What the server's clock shows, where a server has it; by its own clock unless given. */
+  readonly serverMs?: () => number;
   readonly limits?: Partial<Limits>;
   /** Another database than the office's own, such as a copy of it. */
   readonly database?: TemporaryDatabase;
@@ -99,9 +101,9 @@ export class Office implements AsyncDisposable {
 
   /** Opens the database as another process would. */
   async desk(options: DeskOptions = {}): Promise<Desk> {
-    const { effects = [this.ship], clock = this.clock, limits, onEvent, beforeTransaction } = options;
+    const { effects = [this.ship], clock = this.clock, serverMs, limits, onEvent, beforeTransaction } = options;
     const { database = this.database } = options;
-    const real = storeAt(database.address, { clock });
+    const real = storeAt(database.address, { clock, serverMs });
     const store = wrappedStore(real, async (body, how) => {
       await beforeTransaction?.();
       return real.transaction(body, how);
