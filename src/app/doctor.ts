@@ -30,6 +30,11 @@ const clockSkewMs = 5_000;
 /** Looks at everything that can be looked at; never rejects for what it finds. */
 export async function examine(app: Patient): Promise<readonly Finding[]> {
   const configured = [...configuration(app), ...secrets(app), ...ackBudget(app), leases(app)];
+  const missing = app.runtime.store.missing?.();
+  if (missing !== undefined) {
+    const mend = "mend the path in the configuration, or create it: counterfoil serve, or counterfoil migrate";
+    return [...configured, warning("database", missing, mend)];
+  }
   try {
     await app.open();
   } catch (error) {

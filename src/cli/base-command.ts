@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { Command, InvalidArgumentError } from "commander";
 import type { App } from "../app/app.ts";
+import { CounterfoilError } from "../domain/errors.ts";
 import type { Operator } from "../operator/operator.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { loadApp } from "./load-app.ts";
@@ -58,9 +59,14 @@ export function acting(command: Command, { why = true }: { readonly why?: boolea
   return why ? command.option("--why <text>", "why, for the audit") : command;
 }
 
-/** Loads the configuration, opens the store, and closes it again whatever happens. */
+/** Loads the configuration, opens the store where there is one, and closes it again whatever happens. */
 export async function withApp<T>({ config }: SharedOptions, use: (app: App) => Promise<T>): Promise<T> {
   const app = await loadApp(config);
+  const missing = app.runtime.store.missing?.();
+  if (missing !== undefined) {
+    const mend = "mend the path in the configuration, or create it by counterfoil serve or counterfoil migrate";
+    throw new CounterfoilError("STORE_UNAVAILABLE", `Cannot open the store: ${missing}; ${mend}`);
+  }
   try {
     await app.open();
     return await use(app);

@@ -46,6 +46,11 @@ export interface Store {
    */
   readonly clock?: Clock;
   /**
+   * What is not there that `open` would create, in words, for whoever came to look and not to create;
+   * `undefined` where it is there. Left out where opening creates nothing.
+   */
+  missing?(): string | undefined;
+  /**
    * Opens and checks: settings, version, file system, schema. Rejects with SCHEMA_OUTDATED before a
    * needed migration; `migrate` and another `open` may follow. The limits are the defaults unless given.
    */

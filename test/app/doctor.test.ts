@@ -15,6 +15,8 @@ async function database(): Promise<TemporaryDatabase> {
 
 async function examined(app: App): Promise<readonly Finding[]> {
   onTestFinished(() => app.stop());
+  // A look creates no database.
+  await app.open().catch(() => undefined);
   return app.doctor();
 }
 
@@ -107,6 +109,8 @@ test("work that is due and nobody's is found, and a destination that is paused",
 test("a database that does not open is a finding like any other, and what needs it is left out", async () => {
   const { address } = await database();
   const app = orderApp(address);
+  await app.open();
+  onTestFinished(() => app.stop());
   const broken = replacing(app, {
     open: () => Promise.reject(Object.assign(new Error("canary"), { name: "TypeError" })),
   });

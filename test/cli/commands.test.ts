@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { storeAt } from "../support/engine.ts";
@@ -298,6 +299,7 @@ test("restored counts first and marks with --yes; a time without its zone is ref
 
 test("doctor tells what is well, and ends with 2 for a secret, a configuration, and 3 for a database", async () => {
   const shop = await openShop();
+  expect((await shop.run("migrate")).code).toBe(0);
   const well = await shop.run("doctor", "--json");
   expect(well.code, well.stdout).toBe(0);
   expect(well.json).toContainEqual({ level: "ok", subject: "secrets", says: "usable: stripe 1", mend: null });
@@ -306,5 +308,24 @@ test("doctor tells what is well, and ends with 2 for a secret, a configuration, 
   const misshapen = await counterfoil(["doctor", "--json"], { env: { ...shop.env, SHOP_REQUESTS_MS: "-1" } });
   expect([misshapen.code, misshapen.json]).toMatchObject([2, [{ level: "failure", subject: "configuration" }]]);
   const nowhere = await counterfoil(["doctor", "--json"], { env: { ...shop.env, SHOP_DATABASE: "/nowhere/shop.db" } });
-  expect([nowhere.code, nowhere.json.at(-1)]).toMatchObject([3, { level: "failure", subject: "database" }]);
+  expect([nowhere.code, nowhere.json.at(-1)]).toMatchObject([
+    3,
+    { level: "failure", subject: "database", says: expect.stringContaining("Cannot open /nowhere/shop.db: SQLite") },
+  ]);
+});
+
+test("what only looks or decides creates no database where the path is wrong; migrate does", async () => {
+  const shop = await openShop();
+  const mistyped = `${shop.env["SHOP_DATABASE"]}-mistyped`;
+  const run = (...args: readonly string[]) => counterfoil(args, { env: { ...shop.env, SHOP_DATABASE: mistyped } });
+  for (const args of [["status"], ["list", "attention"], ["show", "1"], ["apply", "1"], ["prune"]]) {
+    expect(await run(...args)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`there is no file ${mistyped}; mend the path in the configuration, or create it`),
+    });
+  }
+  expect((await run("doctor")).stdout).toMatch(/warning +database +there is no file .*-mistyped/);
+  expect(existsSync(mistyped)).toBe(false);
+  expect((await run("migrate")).code).toBe(0);
+  expect((await run("status")).code).toBe(0);
 });

@@ -109,7 +109,7 @@ function opened<T>(
     return prepare(database);
   } catch (error) {
     if (database?.isOpen) database.close();
-    throw storeError(error, "open");
+    throw storeError(error, "open", { path });
   }
 }
 

@@ -306,7 +306,7 @@ function openExisting(path: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw storeError(error, "open");
+    throw storeError(error, "open", { path });
   }
 }
 

@@ -44,6 +44,14 @@ const advice: Readonly<Partial<Record<ErrorCode, string>>> = {
   TRANSACTION_CONTROL: "leave BEGIN, COMMIT, ROLLBACK, SAVEPOINT, ATTACH, DETACH and PRAGMA to the engine",
 };
 
+const doings: Readonly<Record<Doing, string>> = {
+  open: "open",
+  begin: "begin",
+  statement: "run a statement",
+  commit: "commit",
+  rollback: "roll back",
+};
+
 /** SQLITE_CONSTRAINT_TRIGGER. */
 const raised = 1811;
 
@@ -59,14 +67,14 @@ export function storeCode(errcode: number, doing: Doing): ErrorCode | undefined 
  * Gives an error its code. What is not the store's own trouble (a constraint, a syntax error, an error
  * of the body) comes back as it is.
  */
-export function storeError(error: unknown, doing: Doing): unknown {
+export function storeError(error: unknown, doing: Doing, { path }: { readonly path?: string } = {}): unknown {
   const errcode = sqliteCode(error);
   if (errcode === raised && error instanceof Error && isMovedText(error.message)) {
     return new CounterfoilError("STORE_MOVED", error.message, { cause: error });
   }
   const code = errcode === undefined ? undefined : storeCode(errcode, doing);
   if (code === undefined) return error;
-  const what = doing === "statement" ? "run a statement" : doing === "rollback" ? "roll back" : doing;
+  const what = { ...doings, open: path === undefined ? "open" : `open ${path}` }[doing];
   return new CounterfoilError(code, `Cannot ${what}: SQLite says ${errcode} (${codeText(error)}); ${advice[code]}`, {
     cause: error,
   });

@@ -8,6 +8,8 @@
  * on by itself once the cause is gone.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
 import { CounterfoilError } from "../../domain/errors.ts";
 import type { Finding } from "../../domain/finding.ts";
@@ -66,6 +68,13 @@ export class SqliteStore implements Store {
     this.#migrations = options.migrations ?? knownMigrations();
     this.#connections = new Connections(options);
     this.#checkpoints = new Checkpoints(this.#turn, new LogCopier(this.#connections.path));
+  }
+
+  missing(): string | undefined {
+    const { path, isMemory } = this.#connections;
+    // Without its folder nothing can be created: opening says so.
+    if (isMemory || existsSync(path) || !existsSync(dirname(path))) return undefined;
+    return `there is no file ${path}`;
   }
 
   async open(limits: StoreLimits = defaults): Promise<void> {
@@ -227,7 +236,7 @@ export class SqliteStore implements Store {
     try {
       assertSchema(connection, this.#migrations);
     } catch (error) {
-      throw storeError(error, "open");
+      throw storeError(error, "open", { path: this.#connections.path });
     }
     this.#checked = connection;
   }
