@@ -53,6 +53,17 @@ test("a backend that waits for a lock is seen, and ended", async () => {
 });
 
 describe("a server of a test's own", () => {
+  test("that ended by itself is told to end without a wait, and starts again", async () => {
+    await using server = await startPostgres();
+    for (const end of [() => server.kill(), () => server.stop()]) {
+      process.kill(server.pid!, "SIGQUIT");
+      await eventually(() => server.isOver, { what: "the end of the server" });
+      await end();
+      await server.start();
+    }
+    expect(await ask(server.url(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
   test("keeps what was committed through SIGKILL, a restart and a pause", async () => {
     await using server = await startPostgres();
     await ask(server.url(), "CREATE TABLE kept (id int); INSERT INTO kept VALUES (1)");

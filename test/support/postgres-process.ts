@@ -196,9 +196,11 @@ export class PostgresProcess implements AsyncDisposable {
   async #end(signal: (pid: number) => void): Promise<void> {
     const { pid, child } = this.#running();
     const family = processesOf(pid);
-    const ended = once(child, "exit");
-    signal(pid);
-    await ended;
+    if (!this.isOver) {
+      const ended = once(child, "exit");
+      signal(pid);
+      await ended;
+    }
     this.#child = undefined;
     // A start over data that a last backend still holds would be refused.
     await eventually(() => family.every((each) => !isAlive(each)), { what: "the end of PostgreSQL's processes" });

@@ -1,8 +1,18 @@
 /** Transactions that meet: each is stopped where it holds what the other wants, until the server shows that one waits. */
 import { expect, onTestFinished, test } from "vitest";
 import { ask, untilBlocked } from "../../../test/support/postgres-query.ts";
+import type { Obligation } from "../../domain/obligation.ts";
 import { commit } from "../conformance/bundle.conformance.ts";
-import { claimedId, obligationDraft, receiptDraft, settledReceipt } from "../conformance/drafts.conformance.ts";
+import {
+  attemptEnd,
+  claimedId,
+  claimedObligation,
+  moveOf,
+  obligationDraft,
+  owedId,
+  receiptDraft,
+  settledReceipt,
+} from "../conformance/drafts.conformance.ts";
 import type { Store, StoreTx } from "../store.ts";
 import { poolAt, postgresBundle, storeAt } from "./bundle.conformance.ts";
 
@@ -242,6 +252,58 @@ test("a claim passes by what another worker is claiming, and waits for nobody", 
   const claims = await commit(other, claim("two"));
   expect(claims.map(({ obligation }) => obligation.operationKey)).toEqual(["c"]);
   await first.commit();
+});
+
+/** Two obligations of one order key: the first is claimed, the other waits for it. */
+async function ordered(store: Store) {
+  const orderKey = "acme/order-1";
+  const first = await claimedObligation(store, { operationKey: "first", orderKey });
+  await owedId(store, { operationKey: "second", orderKey });
+  return first;
+}
+
+const states = async (store: Store) =>
+  (await store.reader.obligations({ tenant: "acme" }, { limit: 10 })).map(({ state, dueAt }) => [
+    state,
+    dueAt !== null,
+  ]);
+
+/** Gives up what is locked, as an operator does. */
+const giveUp = (tx: StoreTx, obligation: Obligation) =>
+  tx.move([moveOf({ obligation, fence: obligation.fence }, { state: "cancelled", dueAt: null }, { raiseFence: true })]);
+
+test("who gives up what waits for its turn, and who gives it that turn, take the order key first", async () => {
+  const { store, other, url } = await bundle();
+  const first = await ordered(store);
+  const found = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const givenUp = commit(store, async (tx) => {
+    const second = await tx.lockObligation("acme", "second");
+    found.resolve();
+    await goOn.promise;
+    return giveUp(tx, second!);
+  });
+  await found.promise;
+  const settled = commit(other, (tx) => tx.move([moveOf(first, { state: "done" }, { attempt: attemptEnd() })]));
+  await untilBlocked(url);
+  goOn.resolve();
+  expect([await givenUp, await settled]).toEqual([[true], [true]]);
+  expect(await states(store)).toEqual([
+    ["cancelled", false],
+    ["done", false],
+  ]);
+});
+
+test("who is about to give up what has its turn meanwhile runs again, and holds nobody up", async () => {
+  const { store, other, url } = await bundle();
+  const first = await ordered(store);
+  const settled = await stopped(other, (tx) => tx.move([moveOf(first, { state: "done" }, { attempt: attemptEnd() })]));
+  const lock = () => commit(store, (tx) => tx.lockObligation("acme", "second"));
+  const locked = lock();
+  await untilBlocked(url);
+  await settled.commit();
+  await expect(locked).rejects.toMatchObject({ code: "RACE_LOST" });
+  expect(await lock()).toMatchObject({ state: "owed", dueAt: expect.any(Number) });
 });
 
 test("who waits for a connection is told STORE_BUSY once its time is over, and loses its place", async () => {

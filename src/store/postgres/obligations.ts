@@ -190,11 +190,19 @@ async function knownObligations(
   );
 }
 
+// Nobody makes such a row due, and nobody frees it, but under the lock of its order key.
+const isWaiting = "(p.order_key IS NOT NULL AND p.state = 'owed' AND p.due_at IS NULL AND p.lease_until IS NULL)";
+const openOne = `counterfoil.obligations AS o JOIN counterfoil.progress AS p ON p.obligation_id = o.id
+   WHERE o.tenant = $1 AND o.operation_key = $2`;
+
 // The row that moves is the one that is locked: in `progress`, or here once it is done.
-const lockOpen = sql(
-  "obligation.lock",
-  `SELECT ${openColumns} FROM counterfoil.obligations AS o JOIN counterfoil.progress AS p ON p.obligation_id = o.id
-   WHERE o.tenant = $1 AND o.operation_key = $2 FOR UPDATE OF p`,
+const lockOpen = sql("obligation.lock", `SELECT ${openColumns} FROM ${openOne} AND NOT ${isWaiting} FOR UPDATE OF p`);
+
+const waitingOrder = sql("obligation.waiting-order", `SELECT p.order_key FROM ${openOne} AND ${isWaiting}`);
+
+const lockWaiting = sql(
+  "obligation.lock-waiting",
+  `SELECT ${openColumns} FROM ${openOne} AND ${isWaiting} FOR UPDATE OF p`,
 );
 
 const lockDone = sql(
@@ -203,17 +211,31 @@ const lockDone = sql(
    WHERE o.tenant = $1 AND o.operation_key = $2 AND o.state IS NOT NULL FOR UPDATE`,
 );
 
-/** One obligation, locked; it may be done meanwhile. */
+/**
+ * One obligation, locked; it may be done meanwhile.
+ *
+ * One that waits for its turn is locked after its order key, as those do who give a turn: they hold the key
+ * and then write the row. Any other is locked before its order key, as those do who settle it.
+ */
 export async function lockObligation(
   handle: Handle,
   tenant: string,
   operationKey: string,
 ): Promise<Obligation | undefined> {
-  for (const statement of [lockOpen, lockDone]) {
-    const [row] = await handle.run<ObligationRow>(statement, [tenant, operationKey]);
+  const run = <Row>(statement: typeof lockOpen): Promise<readonly Row[]> =>
+    handle.run<Row>(statement, [tenant, operationKey]);
+  const [open] = await run<ObligationRow>(lockOpen);
+  if (open) return toObligation(open);
+  const [waiting] = await run<{ readonly order_key: string }>(waitingOrder);
+  if (waiting) {
+    await lockEffectOrders(handle, [waiting.order_key]);
+    const [row] = await run<ObligationRow>(lockWaiting);
     if (row) return toObligation(row);
+    // Whoever has it now may want the order key that is held here.
+    throw lostRace("an obligation had its turn meanwhile");
   }
-  return undefined;
+  const [done] = await run<ObligationRow>(lockDone);
+  return done && toObligation(done);
 }
 
 const replaceRequest = sql(
