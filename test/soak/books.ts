@@ -1,5 +1,6 @@
 /** What the database holds, read from outside by statements that both engines take. */
 import type { Row } from "../support/temporary-database.ts";
+import type { AttemptRow } from "./doubles.ts";
 import { factOf, type Shop } from "./facts.ts";
 import type { Kept } from "./reference.ts";
 
@@ -88,6 +89,18 @@ export class Ledger {
         return [`${String(tenant)}/${String(key)}`, { state: state as string | null, amount }];
       }),
     );
+  }
+
+  /** The attempts at one obligation, by `shop/operation key`. */
+  async attempts(name: string): Promise<readonly AttemptRow[]> {
+    const rows = await this.#books.run(`
+      SELECT a.kind, a.verdict, a.started_at, a.ended_at
+      FROM ${this.#ours("attempts")} AS a JOIN ${this.#ours("obligations")} AS o ON o.id = a.obligation_id
+      WHERE o.tenant || '/' || o.operation_key = '${name}' ORDER BY a.fence`);
+    return rows.map(({ kind, verdict, started_at: startedAt, ended_at: endedAt }) => {
+      const ended = endedAt === null ? null : Number(endedAt);
+      return { kind: String(kind), verdict: String(verdict), startedAt: Number(startedAt), endedAt: ended };
+    });
   }
 
   /** Events of which another content was kept beside the first, by `shop/id`. */

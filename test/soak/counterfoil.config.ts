@@ -1,23 +1,14 @@
 /** The application of the soak: every process of a fleet serves it, over the same database. */
-import {
-  type App,
-  connect,
-  defineApp,
-  effect,
-  type Duration,
-  type Limits,
-  resource,
-  type Store,
-  type,
-} from "counterfoil";
+import { type App, connect, defineApp, effect, type Limits, resource, type Store, type } from "counterfoil";
 import { postgres } from "counterfoil/postgres";
 import { generic } from "counterfoil/providers";
 import { sqlite } from "counterfoil/sqlite";
 import { systemClock } from "../../src/domain/system-clock.ts";
+import { settleDelay } from "./doubles.ts";
 import { type Fact, shops } from "./facts.ts";
 
 const { SOAK_DATABASE = "", SOAK_SECRET, SOAK_CARRIER = "", SOAK_COURIER = "" } = process.env;
-const { SOAK_SKEW_MS = "0", SOAK_LIMITS = "{}", SOAK_SETTLE_DELAY = "4s" } = process.env;
+const { SOAK_SKEW_MS = "0", SOAK_LIMITS = "{}" } = process.env;
 
 type Data<Type extends Fact["type"]> = Omit<Extract<Fact, { readonly type: Type }>, "type">;
 type Told<Type extends Fact["type"]> = { readonly type: Type; readonly data: Data<Type> };
@@ -60,7 +51,7 @@ const courier = effect("courier/v1", {
     get: ({ key }) => `${SOAK_COURIER}/v1/shipments?ref=${encodeURIComponent(key)}`,
     answer: type<{ shipments: Booking[] }>(),
     found: ({ shipments }) => shipments[0],
-    settleDelay: SOAK_SETTLE_DELAY as Duration,
+    settleDelay,
   },
   allow: [SOAK_COURIER],
   settled: ({ tx, operation: { tenant, input }, result }) => tx.sql`

@@ -4,11 +4,13 @@
  * reference says, and nothing may have been told to a sender that did not hold.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { FakeProvider } from "counterfoil/testing";
+import type { FakeProvider, Fault } from "counterfoil/testing";
+import { durationMs } from "../../src/domain/duration.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import { type SeededRandom, seededRandom } from "../../src/testing/random.ts";
 import type { Books } from "./books.ts";
 import { Chaos, type ChaosOptions } from "./chaos.ts";
+import { type Asked, isProvidersBreach, settleDelay } from "./doubles.ts";
 import { planDeliveries } from "./facts.ts";
 import type { Member } from "./fleet.ts";
 import { Senders } from "./senders.ts";
@@ -47,16 +49,25 @@ export interface SoakReport extends Verified {
   /** The longest time in which no delivery was acknowledged. */
   readonly silenceMs: number;
   /**
-   * The longest time in which this process stood still, and with it the providers. Beyond the courier's settle
-   * delay it may have a request that its lookup did not see: an effect that happened twice then says nothing.
+   * The longest time in which this process stood still, and with it the providers: beyond the courier's settle
+   * delay its lookups may not see what it has.
    */
   readonly standstillMs: number;
+  /** Effects that happened twice because the courier broke its promise, each with the proof. */
+  readonly breaches: readonly string[];
 }
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   await using shop = await openShop(options.books);
   return await new Soak(options, shop).run();
 }
+
+/** Of ninety requests. */
+const faults: readonly Fault[] = [
+  { when: "before", kind: "reset" },
+  { when: "after", kind: "reset" },
+  { when: "before", kind: "answer", status: 503 },
+];
 
 class Soak {
   readonly #options: SoakOptions;
@@ -68,7 +79,7 @@ class Soak {
   readonly #torn: string[] = [];
   readonly #stalls = monitorEventLoopDelay({ resolution: 20 });
   /** What providers were asked about each `ref`, and when. */
-  readonly #asked: Map<string, string[]> = new Map();
+  readonly #asked: Map<string, Asked[]> = new Map();
   /** The incident under way, and those before it. */
   #incident: Promise<unknown> = Promise.resolve();
 
@@ -110,11 +121,8 @@ class Soak {
     await this.#drained();
     const verified = await verify({ ledger: this.#shop.ledger, deliveries, senders, providers: this.#providers });
     const standstillMs = Math.round(this.#stalls.max / 1e6);
-    const problems = [
-      ...verified.problems.map((each) => this.#withHistory(each)),
-      ...this.#torn,
-      ...(await this.#stop()),
-    ];
+    const { breaches, ours } = await this.#judge(verified.doubled);
+    const problems = [...verified.problems, ...ours, ...this.#torn, ...(await this.#stop())];
     const { acknowledged, retried, silenceMs } = senders;
     const requests = this.#providers.reduce((sum, provider) => sum + provider.counts().requests, 0);
     const states = countStates(this.#options.serverLog?.() ?? "");
@@ -130,6 +138,7 @@ class Soak {
       seconds,
       silenceMs,
       standstillMs,
+      breaches,
     };
   }
 
@@ -137,19 +146,24 @@ class Soak {
   #loseAnswers(provider: FakeProvider): void {
     provider.failWhen(({ method, url, ref = new URL(url, provider.url).searchParams.get("ref") ?? "" }) => {
       const asked = this.#asked.get(ref) ?? [];
-      asked.push(`${method} at ${(performance.now() / 1_000).toFixed(1)} s`);
+      const fault = faults[this.#random.below(90)];
+      asked.push({ method, atMs: Date.now(), tookEffect: method === "POST" && fault?.when !== "before" });
       this.#asked.set(ref, asked);
-      const chance = this.#random.below(90);
-      if (chance === 0) return { when: "before", kind: "reset" };
-      if (chance === 1) return { when: "after", kind: "reset" };
-      return chance === 2 ? { when: "before", kind: "answer", status: 503 } : undefined;
+      return fault;
     });
   }
 
-  #withHistory(problem: string): string {
-    const [ref = ""] = problem.split(" took effect");
-    const asked = this.#asked.get(ref);
-    return asked === undefined ? problem : `${problem}: ${asked.join(", ")}`;
+  /** What took effect more than once, each with its history: the courier's breaches, and what is our doing. */
+  async #judge(doubled: readonly string[]): Promise<{ readonly breaches: string[]; readonly ours: string[] }> {
+    const [breaches, ours]: [string[], string[]] = [[], []];
+    for (const name of doubled) {
+      const attempts = await this.#shop.ledger.attempts(name);
+      const asked = this.#asked.get(name) ?? [];
+      const isBreach = isProvidersBreach({ attempts, asked, settleDelayMs: durationMs(settleDelay) });
+      const history = `${JSON.stringify(attempts)}, the provider came to ${JSON.stringify(asked)}`;
+      (isBreach ? breaches : ours).push(`${name} took effect more than once: ${history}`);
+    }
+    return { breaches, ours };
   }
 
   #onDone(done: number): void {
