@@ -31,6 +31,8 @@ export async function doDeed(process: Process, world: World, deed: Deed): Promis
       return overtake(process, world, deed);
     case "spoil":
       return spoil(process, world, deed);
+    case "line up":
+      return lineUp(process, world, deed);
     case "place":
       return placeOrder(process, world, deed);
     case "cancel order":
@@ -83,7 +85,8 @@ async function redeliver(process: Process, world: World, { nth, other }: StepOf<
 
 /** The same event comes to both processes at once: the database decides. */
 async function race(world: World, { delivery }: StepOf<"race">): Promise<void> {
-  if (world.processes.some(({ asleep }) => asleep)) return;
+  // Of what a worker decides besides, nobody could say which came first.
+  if (world.processes.some(({ asleep }) => asleep) || scopes[delivery.scope]?.isLater) return;
   await deliver(
     world,
     world.processes.map((process) => [process, delivery] as const),
@@ -155,6 +158,20 @@ async function spoil(process: Process, world: World, { delivery, how }: StepOf<"
     [process, { ...plain, fact: (delivery.fact + 1) % facts.length }],
     [process, plain],
   ]);
+}
+
+/** Two events of one line come, of which the first waits for its order, or its handler fails. */
+async function lineUp(process: Process, world: World, { payment, first }: StepOf<"line up">): Promise<void> {
+  const scope = scopes.findIndex(({ isLater }) => isLater);
+  const deliveries = [payment, payment + orders.length].map((fact) => ({ scope, fact, variant: 0, forged: false }));
+  if (first === "fails") {
+    world.reference.spoiled.set(keyOf(scopes[scope]!, `evt_${payment}`), "throws");
+    await placeOrder(process, world, { tenant: scopes[scope]!.tenant, order: orders[payment]!.id });
+  }
+  await deliver(
+    world,
+    deliveries.map((delivery) => [process, delivery] as const),
+  );
 }
 
 async function placeOrder(

@@ -1,19 +1,22 @@
 /** What senders may say: a small catalogue, so that random deliveries meet each other. */
 import { createHmac } from "node:crypto";
 
-/** Whose event it is. The first two share a connection, the first and the last a tenant; all three use the same ids. */
+/** Whose event it is. The first two share a connection, others a tenant; all use the same ids. */
 export interface Scope {
   readonly connection: string;
   readonly account: string;
   readonly tenant: string | null;
   /** What becomes of an event whose handler fails. */
   readonly failing: "hold" | "refuse";
+  /** It is kept and left to a worker, and stands in the line of what it is about. */
+  readonly isLater?: true;
 }
 
 export const scopes: readonly Scope[] = [
   { connection: "market", account: "acct_north", tenant: "north", failing: "hold" },
   { connection: "market", account: "acct_south", tenant: "south", failing: "hold" },
   { connection: "direct", account: "", tenant: "north", failing: "refuse" },
+  { connection: "later", account: "", tenant: "south", failing: "hold", isLater: true },
   { connection: "market", account: "acct_nobody", tenant: null, failing: "hold" },
 ];
 
@@ -55,6 +58,12 @@ const changes = customers.flatMap((customer) =>
     })),
   ),
 );
+
+/** The line that an event about it stands in, where its connection keeps lines. */
+export function lineOf(fact: Fact): string | null {
+  if (fact.type === "weather.changed") return null;
+  return fact.type === "order.paid" ? fact.order : fact.customer;
+}
 
 /** The catalogue; an event's id is its place in it. */
 export const facts: readonly Fact[] = [...payments, ...changes, { type: "weather.changed" }];

@@ -2,7 +2,7 @@
  * What receiving must come to, said a second time and as plainly as possible. It imports nothing of the
  * product: events, orders and snapshots in maps, one event after the other.
  */
-import { type Carrier, type Fact, orders as catalogue, type Scope, type Sent } from "./facts.ts";
+import { type Carrier, type Fact, lineOf, orders as catalogue, type Scope, type Sent } from "./facts.ts";
 
 export type ModelOutcome =
   | "applied"
@@ -10,6 +10,7 @@ export type ModelOutcome =
   | "refused"
   | "ignored"
   | "resolved"
+  | "queued"
   | "parked"
   | "held"
   | "conflict"
@@ -22,6 +23,8 @@ export interface ModelReceipt {
   readonly body: string;
   outcome: ModelOutcome;
   deliveries: number;
+  /** It came behind another of its line. */
+  readonly stood: boolean;
   /** Other contents that came under the same id, until an operator acknowledges them. */
   readonly open: Set<string>;
   readonly acknowledged: Set<string>;
@@ -53,6 +56,9 @@ export interface Told {
 
 export const finalOutcomes: readonly ModelOutcome[] = ["applied", "stale", "refused", "ignored", "resolved"];
 
+/** Outcomes in which an event keeps those behind it waiting. */
+const lineKeeping: readonly ModelOutcome[] = ["queued", "parked", "held", "conflict"];
+
 export class Reference {
   readonly receipts: Map<string, ModelReceipt> = new Map();
   readonly orders: Map<string, ModelOrder> = new Map();
@@ -73,10 +79,12 @@ export class Reference {
       body,
       outcome: "applied",
       deliveries: 1,
+      stood: this.inFront({ scope, eventId, fact }) !== undefined,
       open: new Set(),
       acknowledged: new Set(),
     };
-    receipt.outcome = this.#decide(receipt, false);
+    const waits = scope.isLater && fact.type !== "weather.changed";
+    receipt.outcome = waits ? "queued" : this.#decide(receipt, false);
     if (receipt.outcome === "held" && scope.failing === "refuse") return { status: 500 };
     this.receipts.set(key, receipt);
     return { status: statusOf(receipt.outcome), body: { outcome: receipt.outcome, event: eventId } };
@@ -88,6 +96,18 @@ export class Reference {
     // What was applied once and is turned away now stays applied.
     const isTurnedAway = outcome === "refused" || outcome === "stale";
     if (receipt.outcome !== "applied" || !isTurnedAway) receipt.outcome = outcome;
+  }
+
+  /** What has to be decided before this one: an earlier event of its line that is open. */
+  inFront({ scope, eventId, fact }: Pick<ModelReceipt, "scope" | "eventId" | "fact">): string | undefined {
+    const line = scope.isLater ? lineOf(fact) : null;
+    if (line === null) return undefined;
+    for (const other of this.receipts.values()) {
+      if (other.scope !== scope) continue;
+      if (other.eventId === eventId) return undefined;
+      if (lineOf(other.fact) === line && lineKeeping.includes(other.outcome)) return other.eventId;
+    }
+    return undefined;
   }
 
   /** The orders that are paid, each of which owes its parcel. */

@@ -17,7 +17,7 @@ import type { Probe } from "../../src/domain/probe.ts";
 import type { Random } from "../../src/domain/random.ts";
 import { engine } from "../support/engine.ts";
 import { keyLifetimeMs } from "./carriers.ts";
-import { type Carrier, type Fact, scopes, signingSecret } from "./facts.ts";
+import { type Carrier, type Fact, lineOf, scopes, signingSecret } from "./facts.ts";
 import { keyOf, type Spoil } from "./reference.ts";
 
 export const leaseMs = 20_000;
@@ -178,6 +178,12 @@ export function shop(options: ShopOptions) {
     connections: [
       connect("market", { ...common, tenant: tenantOf }),
       connect("direct", { ...common, tenant: "north", failing: "refuse" }),
+      connect("later", {
+        ...common,
+        tenant: "south",
+        apply: "later",
+        order: ({ type, data }) => lineOf({ type, ...(data as object) } as Fact),
+      }),
     ],
     effects: [notify, ...Object.values(byCarrier)],
     limits,

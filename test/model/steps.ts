@@ -18,7 +18,7 @@ const until = fc.constantFrom("heard", "called", "claimed", "asked");
 const first = fc.constantFrom("answers", "timers");
 const delivery = fc.record(
   {
-    scope: often(fc.nat(2), fc.constant(scopes.length - 1)),
+    scope: often(fc.nat(scopes.length - 2), fc.constant(scopes.length - 1)),
     fact: fc.nat(facts.length - 1),
     variant: often(fc.constant(0), fc.constant(1)),
     forged: often(fc.constant(false), fc.constant(true)),
@@ -57,6 +57,7 @@ const deeds = [
   ],
   [6, of("overtake", { process, ...payment, until: fc.constantFrom("called", "claimed"), first })],
   [4, of("spoil", { process, delivery, how: fc.constantFrom("throws", "breaks") })],
+  [3, of("line up", { process, payment: payment.payment, first: fc.constantFrom("waits", "fails") })],
   [8, of("place", { process, ...order })],
   [1, of("cancel order", { process, ...order })],
   [1, of("owe again", { process, ...order, other: fc.boolean() })],

@@ -15,6 +15,8 @@ export const rarePaths = [
   "tie conflict",
   "group split",
   "held, then applied",
+  "queued, then decided",
+  "decided behind others of its line",
   "lookup found",
   "lookup absent, then sent again",
   "forged delivery refused",
