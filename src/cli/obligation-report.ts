@@ -1,4 +1,4 @@
-import { closedStates } from "../domain/obligation.ts";
+import { closedStates, type StoredAnswer } from "../domain/obligation.ts";
 import type { ObligationReport } from "../operator/operator-reads.ts";
 import { inertText } from "./inert-text.ts";
 import { attemptRecord, auditRecord, obligationRecord } from "./records.ts";
@@ -18,7 +18,7 @@ const attemptColumns = ["fence", "kind", "generation", "startedAt", "endedAt", "
 
 /** What is known of an obligation; URL, bodies and input, which hold payload, only where they are asked for. */
 export function obligationReport(report: ObligationReport, withPayload: boolean): Report {
-  const { request, requestDigest, answer, lease, waitsBehind, key, next, audit } = report;
+  const { request, requestDigest, answer, refusal, lease, waitsBehind, key, next, audit } = report;
   const input = report.input === null ? null : (JSON.parse(report.input) as unknown);
   const obligation = obligationRecord(report.obligation);
   const attempts = report.attempts.map(attemptRecord);
@@ -42,12 +42,8 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
       }),
     },
     ...(withPayload && { input }),
-    answer: answer && {
-      status: answer.status,
-      bytes: answer.body.length,
-      truncated: answer.truncated,
-      ...(withPayload && { body: bytesJson(answer.body) }),
-    },
+    answer: answerJson(answer, withPayload),
+    refusal: answerJson(refusal, withPayload),
     attempts,
     audit: audit.map(auditRecord),
   };
@@ -69,9 +65,20 @@ export function obligationReport(report: ObligationReport, withPayload: boolean)
       "Request",
       withPayload && request ? `${inertText(`${request.method} ${request.url}`)}\n${bytesText(request.body)}` : "",
     ],
-    ["Answer", withPayload && answer ? `${answer.status}\n${bytesText(answer.body)}` : ""],
+    ["Answer", withPayload ? answerText(answer) : ""],
+    ["Refused with", withPayload ? answerText(refusal) : ""],
   ]);
   return { json, text };
+}
+
+function answerJson(answer: StoredAnswer | null, withPayload: boolean): object | null {
+  if (answer === null) return null;
+  const { status, body, truncated } = answer;
+  return { status, bytes: body.length, truncated, ...(withPayload && { body: bytesJson(body) }) };
+}
+
+function answerText(answer: StoredAnswer | null): string {
+  return answer === null ? "" : `${answer.status}\n${bytesText(answer.body)}`;
 }
 
 function keyText({ key, obligation }: ObligationReport): string | null {

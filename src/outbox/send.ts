@@ -68,7 +68,9 @@ function answered({ definition, runtime }: Attempting, result: HttpAnswer & Call
     reason: replayed ? `status ${result.status}, stored under this key and given again` : `status ${result.status}`,
     retryAfterMs: retryAfterMs(result.headers["retry-after"], runtime.clock.wallMs()),
   };
-  return { learned, end: { ...end, verdict } };
+  // Why it was refused is the provider's own words alone; what is tried again may come each time.
+  const refused = verdict === "permanent" || verdict === "pause";
+  return { learned, end: { ...end, verdict, answer: refused ? callAnswer(result) : null } };
 }
 
 function unanswered(result: Exclude<CallResult, { kind: "answered" }>): Ended {

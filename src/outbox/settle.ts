@@ -93,7 +93,8 @@ function plan(
     raiseFence: false,
     ...(ended.answer && { answer: ended.answer }),
   };
-  return { step, byEvidence, answer: late ?? ended.answer ?? ended.end.answer ?? claim.answer, move };
+  const told = ended.end.verdict === "done" ? ended.end.answer : null;
+  return { step, byEvidence, answer: late ?? ended.answer ?? told ?? claim.answer, move };
 }
 
 /** A hook under the lease of a send or a lookup has no attempt of its own: that one has ended. */

@@ -58,6 +58,8 @@ export interface ObligationDetail {
   readonly requestDigest: string | null;
   readonly attempts: readonly Attempt[];
   readonly answer: StoredAnswer | null;
+  /** What the provider said to the newest call that it refused, where the bytes of that are kept. */
+  readonly refusal: StoredAnswer | null;
   readonly lease: { readonly worker: string; readonly live: boolean } | null;
   /** The first of its order key, where that is another one and not decided: this one must not be sent before it. */
   readonly waitsBehind: Pick<Obligation, "operationKey" | "state"> | null;

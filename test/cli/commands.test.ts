@@ -96,6 +96,8 @@ test("retry, cancel and a second click are told apart, in text and in JSON, by e
   expect((await shop.run("list", "attention")).stdout).toMatch(
     /^obligation +1 +acme 1042\/fulfil\/v1 +stuck +status 422/m,
   );
+  expect((await shop.run("show", ...key, "--payload")).stdout).toMatch(/^Refused with\n +422$/m);
+  expect((await shop.run("show", ...key)).stdout).not.toContain("Refused with");
   const retried = await shop.run("retry", ...key, "--why", "mended", "--who", "ada", "--json");
   expect(retried).toMatchObject({ code: 0, stderr: "" });
   expect(retried.json).toEqual([

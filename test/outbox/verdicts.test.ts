@@ -96,6 +96,23 @@ describe("the provider answers", () => {
     expect(office.provider.counts()).toMatchObject({ requests: 2, effects: 1 });
   });
 
+  test.each([
+    [422, 8, { status: 422, text: '{"why":"', truncated: true }],
+    [403, 99, { status: 403, text: '{"why":"no such street"}', truncated: false }],
+    [503, 99, null],
+  ])("%d: what a refusal says is kept for the operator, %d bytes at most", async (status, answerBytes, expected) => {
+    await using office = await openOffice();
+    const desk = await office.desk({ limits: { answerBytes } });
+    office.provider.failNext({ when: "before", kind: "answer", status, body: '{"why":"no such street"}' });
+    await desk.owe("order-1");
+    await desk.work();
+    const { refusal, answer } = await desk.see("order-1");
+    expect(answer).toBeNull();
+    const { body, ...rest } = refusal ?? {};
+    expect(refusal && { ...rest, text: new TextDecoder().decode(body) }).toEqual(expected);
+    expect(JSON.stringify(desk.events)).not.toContain("why");
+  });
+
   test("Retry-After: it is left alone for that long, with everything else for that destination", async () => {
     await using office = await openOffice();
     const desk = await office.desk({ limits: { callsPerDestination: 1 } });

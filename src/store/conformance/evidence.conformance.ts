@@ -54,6 +54,19 @@ export function exerciseEvidence(make: MakeBundle): void {
       expect(await evidenceOf(claim)).toBeUndefined();
     });
 
+    test("what a refused call was told is kept for people, the newest, and is no answer", async () => {
+      const { store } = bundle();
+      const told = (text: string) => ({ ...answer, status: 422, body: bytesOf(text) });
+      for (const [index, text] of ["no such street", "no such town"].entries()) {
+        const claim = index === 0 ? await claimedObligation(store) : (await claimDue(store))[0]!;
+        const attempt = attemptEnd({ verdict: "permanent", status: 422, answer: told(text) });
+        const to = { state: "owed", dueAt: claim.claimedAt.wallMs } as const;
+        expect(await commit(store, (tx) => tx.move([moveOf(claim, to, { attempt })]))).toEqual([true]);
+        expect(await detailOf(claim)).toMatchObject({ refusal: told(text), answer: null });
+        expect(await evidenceOf(claim)).toBeUndefined();
+      }
+    });
+
     test("an answer that came after the next claim is found before that claim decides", async () => {
       const { store } = bundle();
       const claim = await rescued();

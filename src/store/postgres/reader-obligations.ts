@@ -80,6 +80,14 @@ const selectAttempts = sql(
   "SELECT * FROM counterfoil.attempts WHERE obligation_id = $1 ORDER BY fence",
 );
 
+// Primary key of the answers, newest first.
+const selectRefusal = sql(
+  "read.refusal",
+  `SELECT w.status, w.body, w.truncated FROM counterfoil.answers AS w
+   JOIN counterfoil.attempts AS a ON a.obligation_id = w.obligation_id AND a.fence = w.fence
+   WHERE w.obligation_id = $1 AND a.verdict <> 'done' ORDER BY w.fence DESC LIMIT 1`,
+);
+
 interface DetailRow extends ObligationRow {
   readonly lease_worker: string | null;
   readonly lease_kind: AttemptKind | null;
@@ -104,12 +112,14 @@ export async function readObligation(
   const frozen = row.method === null ? null : row;
   const { id, lease_worker: worker, lease_until: untilMs, status, told_body: body, truncated } = row;
   const ended = await handle.run<AttemptRow>(selectAttempts, [id]);
+  const [refused] = await handle.run<AnswerRow>(selectRefusal, [id]);
   return {
     obligation: toObligation(row),
     input: frozen && frozen.input,
     request: frozen && toRequest(frozen),
     requestDigest: frozen && frozen.request_digest,
     attempts: [...ended, ...startedAttempt(row, ended)].map(toAttempt),
+    refusal: refused ? toAnswer(refused) : null,
     answer: row.found ? toAnswer({ status, body, truncated }) : null,
     lease: worker === null ? null : { worker, live: (untilMs ?? 0) > handle.now },
     waitsBehind: await waitsBehind(handle, row),

@@ -48,6 +48,20 @@ export function deciding(handle: Pick<Handle, "statement">, id: number): StoredA
   return given ? toAnswer(given as unknown as AnswerRow) : (lateEvidence(handle, id) ?? null);
 }
 
+// Primary key of the answers, newest first.
+const selectRefusal = sql(
+  "answer.refusal",
+  `SELECT w.status, w.body, w.truncated FROM counterfoil_answers AS w
+   JOIN counterfoil_attempts AS a ON a.obligation_id = w.obligation_id AND a.fence = w.fence
+   WHERE w.obligation_id = ? AND a.verdict <> 'done' ORDER BY w.fence DESC LIMIT 1`,
+);
+
+/** What the newest attempt was told that was refused. */
+export function refusalOf(handle: Pick<Handle, "statement">, id: number): StoredAnswer | null {
+  const row = handle.statement(selectRefusal).get(id);
+  return row ? toAnswer(row as unknown as AnswerRow) : null;
+}
+
 /** Which of these obligations have an attempt that ended `done`. */
 export function evidence(handle: Handle, ids: readonly number[]): Map<number, StoredAnswer> {
   const found = new Map<number, StoredAnswer>();

@@ -5,7 +5,7 @@ import { holdingStates, holdsUp } from "../order-states.ts";
 import { pageOf, whereSet, type Condition } from "../page.ts";
 import type { ObligationDetail, ObligationFilter, Page } from "../reader.ts";
 import { toAttempt, toObligation, toRequest, type AttemptRow, type ObligationRow, type RequestRow } from "../rows.ts";
-import { deciding } from "./answers.ts";
+import { deciding, refusalOf } from "./answers.ts";
 import type { ReadHandle } from "./handle.ts";
 import { liveLease } from "./moves.ts";
 import { ownedPage } from "./reader-owned.ts";
@@ -94,6 +94,7 @@ export function readObligation(handle: ReadHandle, tenant: string, operationKey:
       .all(row.id)
       .map((attempt) => toAttempt(attempt as unknown as AttemptRow)),
     answer: deciding(handle, row.id),
+    refusal: refusalOf(handle, row.id),
     lease: row.lease_worker === null ? null : { worker: row.lease_worker, live: row.lease_live === 1 },
     waitsBehind: waitsBehind(handle, row),
     audit: auditOf(handle, auditTarget("obligation", row.id)),
