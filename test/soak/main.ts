@@ -10,7 +10,8 @@ const usage = `Usage: npm run -s soak -- [options]
   --receivers N    receiver processes (default 8)
   --workers N      worker processes (default 8)
   --deliveries N   deliveries, three in ten of them copies (default 200000)
-  --calm N         deliveries between two incidents (default 400)
+  --calm N         deliveries between two incidents (default 1000); each takes a second or more
+  --connections N  senders at the same time (default 8 for each receiver)
   --seed N         of everything that chance decides but the order in which processes run
   --store NAME     postgres, a server of its own (default), or sqlite, a file of its own
 `;
@@ -20,7 +21,8 @@ const { values } = parseArgs({
     receivers: { type: "string", default: "8" },
     workers: { type: "string", default: "8" },
     deliveries: { type: "string", default: "200000" },
-    calm: { type: "string", default: "400" },
+    calm: { type: "string", default: "1000" },
+    connections: { type: "string" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
     store: { type: "string", default: "postgres" },
     help: { type: "boolean", default: false },
@@ -42,6 +44,7 @@ const done = await soak({
   workers: Number(values.workers),
   deliveries: Number(values.deliveries),
   calm: Number(values.calm),
+  connections: Number(values.connections ?? 8 * Number(values.receivers)),
   seed: Number(values.seed),
   drainMs: 600_000,
   onProgress: say,

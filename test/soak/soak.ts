@@ -24,6 +24,8 @@ export interface SoakOptions {
   readonly deliveries: number;
   /** Of everything that chance decides, but for the order in which processes run. */
   readonly seed: number;
+  /** Senders at the same time; 8 for each receiver unless given. */
+  readonly connections?: number;
   /** Deliveries between two incidents. */
   readonly calm: number;
   /** Incidents of the database, beside those of the processes. */
@@ -110,7 +112,7 @@ class Soak {
       deliveries,
       receivers: this.#members.filter(({ role }) => role === "receiver"),
       chance: this.#random,
-      connections: 8 * this.#options.receivers,
+      connections: this.#options.connections ?? 8 * this.#options.receivers,
       onDone: (done) => this.#onDone(done),
     });
     await senders.run();
