@@ -159,7 +159,10 @@ export class Dispatcher {
     const turn: Turn = { claims, committing: false, alone: false, batch: [], freed: [], claimed: [] };
     this.#turns.add(turn);
     try {
-      const { settled, claimed } = await transact(this.#runtime, (tx) => this.#write(tx, turn));
+      const { settled, claimed } = await transact(this.#runtime, (tx) => this.#write(tx, turn), {
+        waitMs: this.#runtime.limits.lockMs,
+        plansKept: true,
+      });
       this.#written += settled.length;
       for (const [index, each] of settled.entries()) this.#afterSettling(turn.batch[index], each);
       for (const claim of claimed.claims) this.#start(claim, taken);

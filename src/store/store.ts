@@ -112,6 +112,8 @@ export interface TransactionOptions {
   readonly hopeful?: boolean;
   /** What it commits must outlive this process, and may be lost with the machine: nobody waits for the disk. */
   readonly fleeting?: boolean;
+  /** Only statements of the engine's own run in it: their plans may be made once and kept. */
+  readonly plansKept?: boolean;
 }
 
 export interface AttemptOptions {

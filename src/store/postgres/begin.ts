@@ -17,6 +17,8 @@ export interface BeginOptions extends Bounds {
   readonly kind: "read" | "write";
   /** Its commit waits for no disk. */
   readonly fleeting?: boolean | undefined;
+  /** Plans are made without regard to how much the tables hold just now, and kept. */
+  readonly plansKept?: boolean | undefined;
 }
 
 /** A process that stopped inside a transaction holds its locks no longer than this. */
@@ -26,12 +28,24 @@ const idleMs = 60_000;
  * READ COMMITTED whatever the server's default is. A database that is replicated asynchronously by its owner's
  * wish stays so; one that would not even wait for its own disk is told to.
  */
-export function beginText({ kind, lockMs, statementMs, fleeting }: BeginOptions): string {
+export function beginText({ kind, lockMs, statementMs, fleeting, plansKept }: BeginOptions): string {
   const mode = kind === "read" ? "REPEATABLE READ READ ONLY" : "READ COMMITTED READ WRITE";
-  const settings = `${beginSettings({ lockMs, statementMs })}${fleeting ? ", set_config('synchronous_commit', 'off', true)" : ""}`;
-  return `BEGIN ISOLATION LEVEL ${mode}; SELECT ${settings},
+  const settings = [
+    beginSettings({ lockMs, statementMs }),
+    ...(fleeting ? ["set_config('synchronous_commit', 'off', true)"] : []),
+    ...(plansKept ? [keepPlans] : []),
+  ];
+  return `BEGIN ISOLATION LEVEL ${mode}; SELECT ${settings.join(", ")},
     floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_backend_pid() AS pid`;
 }
+
+/**
+ * A plan that is made while a table is small reads it from end to end, and would do so when it is large. Our own
+ * statements find their rows by an index at any size, so that one plan of each, made so, is good for ever.
+ */
+const keepPlans = `
+    set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+    set_config('enable_bitmapscan', 'off', true)`;
 
 /** What a transaction of the engine's is set to, as columns of a SELECT. */
 export function beginSettings({ lockMs, statementMs }: Bounds): string {

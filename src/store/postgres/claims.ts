@@ -43,10 +43,10 @@ const claim = sql(
    FROM claimed AS p JOIN counterfoil.obligations AS o ON o.id = p.obligation_id
    JOIN counterfoil.requests AS q ON q.obligation_id = p.obligation_id
    LEFT JOIN LATERAL (
-     SELECT true AS found, e.* FROM (${lateEvidence("p.obligation_id")}) AS e WHERE p.lease_kind IN ('send', 'lookup')
-   ) AS late ON p.fence > 1
-   LEFT JOIN LATERAL (SELECT true AS found, e.* FROM (${decidingAnswer("p.obligation_id")}) AS e) AS told
-     ON p.lease_kind = 'settle'
+     SELECT true AS found, e.* FROM (${lateEvidence("p.obligation_id")}) AS e
+     WHERE p.fence > 1 AND p.lease_kind IN ('send', 'lookup')) AS late ON true
+   LEFT JOIN LATERAL (
+     SELECT true AS found, e.* FROM (${decidingAnswer("p.obligation_id")}) AS e WHERE p.lease_kind = 'settle') AS told ON true
    ORDER BY p.ord, p.was_due_at, p.obligation_id`,
 );
 

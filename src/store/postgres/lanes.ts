@@ -52,16 +52,17 @@ function firstDue(since: string): string {
        AND p.due_at >= ${since} AND p.due_at <= $1 ORDER BY p.due_at, p.obligation_id LIMIT 1)`;
 }
 
-// Index progress_due: each lane from its cursor on, and the gaps between lanes, where others may be.
+// Index progress_due: each lane from its cursor on, and the gaps between lanes, where others may be. Not by EXISTS:
+// the server forgets its order, and may go through the whole table for a row that is not there.
 const look = sql(
   "lane.look",
   `SELECT k.hook, k.effect, k.destination,
      coalesce(${firstDue("k.since")}, ${firstDue("0")}, false) AND ${callable("k")} AS due,
-     EXISTS (
-       SELECT FROM counterfoil.progress AS p
+     coalesce((
+       SELECT true FROM counterfoil.progress AS p
        WHERE p.due_at IS NOT NULL AND (p.hook, p.effect, p.destination) > (k.hook, k.effect, k.destination)
          AND (p.hook, p.effect, p.destination) < (k.next_hook, k.next_effect, k.next_destination)
-       ORDER BY p.hook, p.effect, p.destination LIMIT 1) AS unknown
+       ORDER BY p.hook, p.effect, p.destination, p.due_at LIMIT 1), false) AS unknown
    FROM ${remembered.from} ORDER BY k.ord`,
 );
 

@@ -81,16 +81,16 @@ const move = sql(
   "obligation.move",
   `WITH given AS MATERIALIZED (SELECT * FROM ${moves.from}),
    held AS MATERIALIZED (
-     SELECT p.obligation_id AS id, p.generation, p.lease_worker, p.lease_kind, p.lease_from, p.order_key
+     SELECT g.*, p.generation AS held_generation, p.lease_worker, p.lease_kind, p.lease_from, p.order_key
      FROM given AS g JOIN counterfoil.progress AS p ON p.obligation_id = g.id AND p.fence = g.fence
      ORDER BY p.obligation_id FOR UPDATE OF p),
    ended AS (
      INSERT INTO counterfoil.attempts AS a (obligation_id, fence, kind, generation, worker, started_at, ended_at,
        verdict, phase, status, cause)
-     SELECT g.id, g.fence, h.lease_kind, h.generation, h.lease_worker, h.lease_from,
-       CASE WHEN g.verdict IS NOT NULL THEN $1::bigint END, coalesce(g.verdict, 'started'), g.phase, g.status, g.cause
-     FROM given AS g JOIN held AS h USING (id)
-     WHERE h.lease_worker IS NOT NULL AND (g.verdict IS NOT NULL OR NOT g.keeps_lease)
+     SELECT h.id, h.fence, h.lease_kind, h.held_generation, h.lease_worker, h.lease_from,
+       CASE WHEN h.verdict IS NOT NULL THEN $1::bigint END, coalesce(h.verdict, 'started'), h.phase, h.status, h.cause
+     FROM held AS h
+     WHERE h.lease_worker IS NOT NULL AND (h.verdict IS NOT NULL OR NOT h.keeps_lease)
      ON CONFLICT (obligation_id, fence) DO UPDATE
      SET ended_at = excluded.ended_at, verdict = excluded.verdict, phase = excluded.phase, status = excluded.status,
        cause = excluded.cause
@@ -98,19 +98,18 @@ const move = sql(
      RETURNING obligation_id, fence),
    answered AS (${keepAnswers("held")}),
    stays AS (
-     UPDATE counterfoil.progress AS p SET ${assign((name) => `g.${name}`)}, due_at = g.due_at, updated_at = $1,
-       fence = g.next_fence,
-       lease_worker = CASE WHEN g.keeps_lease THEN p.lease_worker END,
-       lease_kind = CASE WHEN g.keeps_lease THEN p.lease_kind END,
-       lease_from = CASE WHEN g.keeps_lease THEN p.lease_from END,
-       lease_until = CASE WHEN g.keeps_lease THEN p.lease_until END
-     FROM given AS g JOIN held USING (id) WHERE p.obligation_id = g.id AND NOT g.leaves),
+     UPDATE counterfoil.progress AS p SET ${assign((name) => `h.${name}`)}, due_at = h.due_at, updated_at = $1,
+       fence = h.next_fence,
+       lease_worker = CASE WHEN h.keeps_lease THEN p.lease_worker END,
+       lease_kind = CASE WHEN h.keeps_lease THEN p.lease_kind END,
+       lease_from = CASE WHEN h.keeps_lease THEN p.lease_from END,
+       lease_until = CASE WHEN h.keeps_lease THEN p.lease_until END
+     FROM held AS h WHERE p.obligation_id = h.id AND NOT h.leaves),
    leaves AS (
-     DELETE FROM counterfoil.progress AS p USING given AS g JOIN held USING (id)
-     WHERE p.obligation_id = g.id AND g.leaves),
+     DELETE FROM counterfoil.progress AS p USING held AS h WHERE p.obligation_id = h.id AND h.leaves),
    done AS (
-     UPDATE counterfoil.obligations AS o SET ${assign((name) => `g.${name}`)}, updated_at = $1, fence = g.next_fence
-     FROM given AS g JOIN held USING (id) WHERE o.id = g.id AND g.leaves)
+     UPDATE counterfoil.obligations AS o SET ${assign((name) => `h.${name}`)}, updated_at = $1, fence = h.next_fence
+     FROM held AS h WHERE o.id = h.id AND h.leaves)
    SELECT id, lease_worker IS NOT NULL AS leased, order_key FROM held`,
 );
 

@@ -64,6 +64,12 @@ const patienceMs = 30_000;
 /** How long `migrate` tries to get the locks that it needs. */
 const migratePatienceMs = 600_000;
 
+/** What is done otherwise in a transaction. */
+interface Scoped {
+  readonly hope?: Hope | undefined;
+  readonly plansKept?: boolean | undefined;
+}
+
 type Send = (query: DriverQuery, doing: Doing) => Promise<DriverResult>;
 
 export class PostgresStore implements Store {
@@ -145,12 +151,16 @@ export class PostgresStore implements Store {
     const longestMs = this.#options.pool.deadlines.statementMs;
     const statementMs = Math.min(options.statementMs ?? longestMs, longestMs);
     return this.#begun({ kind: "write", ...options, statementMs }, async (session, now) => {
-      const { scopes, parts, committed } = this.#scoped(session, now, options.hopeful ? this.#hope : undefined);
+      const { hopeful, plansKept } = options;
+      const { scopes, parts, committed } = this.#scoped(session, now, {
+        hope: hopeful ? this.#hope : undefined,
+        plansKept,
+      });
       const tx = new PostgresTransaction(parts);
       const value = await scopes.transaction(() => body(tx));
       await this.#step("commit", () => session.commit());
       for (const then of committed) then();
-      if (options.hopeful) this.#hope.keep();
+      if (hopeful) this.#hope.keep();
       return value;
     });
   }
@@ -170,7 +180,7 @@ export class PostgresStore implements Store {
   }
 
   /** What a transaction on a connection is made of, and what is to be done once it is committed. */
-  #scoped(session: Line, now: number, hope?: Hope) {
+  #scoped(session: Line, now: number, { hope, plansKept }: Scoped = {}) {
     const committed: (() => void)[] = [];
     const isHopeful = hope?.isEarned;
     const partsOn = (line: Line): TransactionParts => {
@@ -183,7 +193,7 @@ export class PostgresStore implements Store {
       });
       const ask = (query: DriverQuery): Promise<DriverResult> =>
         this.#step("query", () => scopes.run(query, "user statement"));
-      const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now);
+      const { run } = this.#handleOf((query, doing) => scopes.run(query, doing), now, plansKept);
       return { scopes, ask, schema: this.#options.schema, handle: this.#writing(run, now, committed) };
     };
     const parts = partsOn(session);
@@ -241,6 +251,7 @@ export class PostgresStore implements Store {
       kind,
       statementMs,
       fleeting,
+      plansKept,
     }: Omit<BeginOptions, "lockMs"> & TransactionOptions,
     run: (session: Session, now: number) => Promise<T>,
   ): Promise<T> {
@@ -248,7 +259,8 @@ export class PostgresStore implements Store {
     const session = await this.#connections.take(waitMs);
     try {
       const lockMs = Math.min(deadlineMs - performance.now(), lockMsMax);
-      const serverMs = await this.#step("begin", () => session.begin({ kind, lockMs, statementMs, fleeting }));
+      const begin = { kind, lockMs, statementMs, fleeting, plansKept };
+      const serverMs = await this.#step("begin", () => session.begin(begin));
       return await run(session, this.#options.clock?.(serverMs) ?? serverMs);
     } catch (error) {
       await session.rollBack();
@@ -272,12 +284,12 @@ export class PostgresStore implements Store {
     }
   }
 
-  #handleOf(send: Send, now: number): ReadHandle {
+  #handleOf(send: Send, now: number, plansKept = false): ReadHandle {
     const ask = async <Row>(query: DriverQuery): Promise<readonly Row[]> =>
       (await send({ types: readTypes, ...query }, "statement")).rows as readonly Row[];
     return {
       run: (statement, values) => {
-        const name = statement.isSteady ? statement.name : undefined;
+        const name = statement.isSteady || plansKept ? statement.name : undefined;
         return this.#step(statement.name, () => ask({ text: this.#texts.of(statement), values, name }));
       },
       runText: (text, values) => ask({ text: numbered(inSchema(text, this.#options.schema)), values }),
