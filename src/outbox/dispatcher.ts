@@ -56,6 +56,8 @@ interface Turn {
   alone: boolean;
   batch: readonly Finished[];
   freed: readonly SharedLane[];
+  /** What it frees at destinations that it pauses, which nobody else knows of before its commit. */
+  freedLast: readonly SharedLane[];
   claimed: readonly Claim[];
 }
 
@@ -156,7 +158,7 @@ export class Dispatcher {
     if (this.#finished.length === 0 && !claims) return false;
     this.#expecting = false;
     const taken = this.leases.mark();
-    const turn: Turn = { claims, committing: false, alone: false, batch: [], freed: [], claimed: [] };
+    const turn: Turn = { claims, committing: false, alone: false, batch: [], freed: [], freedLast: [], claimed: [] };
     this.#turns.add(turn);
     try {
       const { settled, claimed } = await transact(this.#runtime, (tx) => this.#write(tx, turn), {
@@ -164,6 +166,7 @@ export class Dispatcher {
         plansKept: true,
       });
       this.#written += settled.length;
+      this.#slots.pass(turn.freedLast, []);
       for (const [index, each] of settled.entries()) this.#afterSettling(turn.batch[index], each);
       for (const claim of claimed.claims) this.#start(claim, taken);
       if (claims) this.#lanes.alarm(claimed.due);
@@ -186,7 +189,10 @@ export class Dispatcher {
     turn.alone = this.#isolating;
     turn.batch = this.#finished.splice(0, turn.alone ? 1 : Math.ceil(this.#runtime.limits.callsMax / 2));
     const settled = turn.batch.length > 0 ? await settle(tx, turn.batch, this.#runtime) : [];
-    turn.freed = ending(turn.batch, settled);
+    const paused = pausedBy(turn.batch, settled);
+    const ended = ending(turn.batch, settled);
+    turn.freed = ended.filter(({ destination }) => !paused.has(destination));
+    turn.freedLast = ended.filter(({ destination }) => paused.has(destination));
     const claimed = turn.claims ? await this.#claim(tx, turn.freed) : nothing;
     turn.claimed = claimed.claims;
     this.#slots.pass(turn.freed, turn.claimed.map(laneOf));
@@ -346,4 +352,10 @@ function ending(batch: readonly Finished[], settled: readonly Settled[]): readon
     return `${effect} ${destination} ${isHook(kind) ? "hooks" : "calls"}`;
   });
   return [...byLane.values()].map((group) => ({ ...laneOf((group[0] as Finished).claim), limit: group.length }));
+}
+
+/** Where nobody is to be called any more. */
+function pausedBy(batch: readonly Finished[], settled: readonly Settled[]): ReadonlySet<string> {
+  const pausing = batch.filter((_, index) => settled[index]?.step.pause !== undefined);
+  return new Set(pausing.map(({ claim }) => claim.obligation.destination));
 }
