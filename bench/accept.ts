@@ -2,7 +2,7 @@
  * How many signed deliveries a second a receiver takes, over HTTP, each durable before its 200.
  *
  * A contender is a script: `node servers/<name>.ts <place>`, with STRIPE_SECRET in its environment.
- * The place is a data folder, or the address of a database. It prepares 100,000 orders there, listens
+ * The place is a data folder, or the address of a database. It prepares 160,000 orders there, listens
  * on a free loopback port, prints `listening <port>`, and ends when its standard input closes. Every
  * run has a fresh process and a fresh place.
  */
@@ -49,7 +49,7 @@ export function acceptContenders(store: StoreKind): readonly string[] {
 type Run = BenchResult & LoadResult;
 
 const secret = "whsec_of_the_bench_only";
-const warmUpMs = 4_000;
+const warmUpMs = 8_000;
 const startTimeoutMs = 60_000;
 /** For signing before the warm-up and for the last answers after the window. */
 const loadGraceMs = 60_000;

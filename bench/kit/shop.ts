@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { run } from "./postgres.ts";
 
 /** Orders that every server with a database starts with; the load pays each of them at most once. */
-export const ordersCount = 100_000;
+export const ordersCount = 160_000;
 
 /** The id of the order that an index stands for, of the same length for every index. */
 export function orderId(index: number): string {
