@@ -281,11 +281,13 @@ class Group {
       case "fresh": {
         const { reading } = arrival;
         if (reading.kind === "decided") return this.#keep(arrival, claim.id, reading);
-        const inLine = { id: claim.id, rank: reading.rank };
-        const look = () => isBehind(this.#tx, inLine, lineOf(arrival.draft, reading));
-        const behind = await this.#unlessLocked(() => this.#tx.attempt(look));
-        if (behind === undefined) return this.#putOff(claim);
-        if (behind) return this.#keep(arrival, claim.id, { decision: queued(behindReason) });
+        const line = lineOf(arrival.draft, reading);
+        if (line !== null) {
+          const look = () => isBehind(this.#tx, { id: claim.id, rank: reading.rank }, line);
+          const behind = await this.#unlessLocked(() => this.#tx.attempt(look));
+          if (behind === undefined) return this.#putOff(claim);
+          if (behind) return this.#keep(arrival, claim.id, { decision: queued(behindReason) });
+        }
         if (arrival.broke) return this.#keep(arrival, claim.id, { decision: arrival.broke });
         if (claim.paused) return this.#keep(arrival, claim.id, { decision: queued(pausedReason) });
         if (arrival.later) return this.#keep(arrival, claim.id, { decision: queued(null) });

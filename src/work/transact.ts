@@ -29,7 +29,8 @@ export async function transact<T>(
           { cause: error },
         );
       }
-      await pause(runtime, runtime.random() * 20 * run);
+      // At once the first time: whoever won has most likely ended, and what was only hoped for needs no wait.
+      if (run > 1) await pause(runtime, runtime.random() * 20 * run);
     }
   }
 }

@@ -5,6 +5,7 @@ import { exerciseClaims } from "./claims.conformance.ts";
 import { exerciseEffectOrders } from "./effect-orders.conformance.ts";
 import { exerciseEvidence } from "./evidence.conformance.ts";
 import { exerciseFences } from "./fences.conformance.ts";
+import { exerciseHope } from "./hope.conformance.ts";
 import { exerciseInspecting } from "./inspect.conformance.ts";
 import { exerciseLeases } from "./leases.conformance.ts";
 import { exerciseMigrating } from "./migrating.conformance.ts";
@@ -30,6 +31,7 @@ export function exerciseStore(name: string, make: MakeBundle): void {
     exerciseMigrating(make);
     exerciseTransactions(make);
     exerciseAttempts(make);
+    exerciseHope(make);
     exerciseQueries(make);
     exerciseReceipts(make);
     exerciseRedeliveries(make);

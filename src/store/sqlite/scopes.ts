@@ -5,10 +5,13 @@
  * - Everything runs in microtasks after BEGIN. When these have drained and the innermost scope is not
  *   settled, it is abandoned: undone, and rejected with HANDLER_UNFINISHED.
  * - A scope that settles while scopes inside it are open is undone with them.
+ * - A hopeful transaction sets no savepoint for its outer attempts, which would copy every page that they change.
+ *   One that fails after it changed something takes the transaction with it, which is then run again.
  * - When SQLite itself ended the transaction (RAISE(ROLLBACK), INSERT OR ROLLBACK, an I/O error), the
  *   transaction is broken: nothing more runs in it, since that would commit by itself.
  */
 import { CounterfoilError } from "../../domain/errors.ts";
+import type { Hope } from "../hope.ts";
 import { closedError, unfinishedError } from "../scope-errors.ts";
 import type { Connection } from "./connection.ts";
 import { needsReopen, storeError } from "./errors.ts";
@@ -24,15 +27,31 @@ interface Scope {
   /** Trouble of the database that a statement of this scope met, whatever the body made of it. */
   trouble: CounterfoilError | undefined;
   native: NativeHandle | undefined;
+  /** Where no savepoint was set: what had been changed before. */
+  hoped: Changes | undefined;
+}
+
+/** What a connection has changed. */
+interface Changes {
+  /** Rows, those that a trigger or a foreign key changed included. */
+  readonly rows: number;
+  /** What no count of rows shows. */
+  readonly obscure: number;
 }
 
 export class Scopes {
   readonly #connection: Connection;
+  /** Given where attempts may go without savepoints. */
+  readonly #hope: Hope | undefined;
+  readonly #isHopeful: boolean;
   readonly #stack: Scope[] = [];
+  #obscure = 0;
   #broken: CounterfoilError | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, hope?: Hope) {
     this.#connection = connection;
+    this.#hope = hope;
+    this.#isHopeful = hope?.isEarned ?? false;
   }
 
   get isOpen(): boolean {
@@ -55,12 +74,13 @@ export class Scopes {
   }
 
   async attempt<T>(body: () => Promise<T>): Promise<T> {
-    this.use(() => this.#run(savepoints, this.#stack.length));
-    const scope = this.#push();
+    const hoped = this.#isHopeful && this.#stack.length === 1 ? this.use(() => this.#changes()) : undefined;
+    if (!hoped) this.use(() => this.#run(savepoints, this.#stack.length));
+    const scope = this.#push(hoped);
     try {
       const value = await this.#supervised(scope, body);
       this.#assertWhole(scope);
-      this.use(() => this.#run(releases, scope.depth));
+      if (!hoped) this.use(() => this.#run(releases, scope.depth));
       this.#pop(scope);
       return value;
     } catch (error) {
@@ -84,6 +104,7 @@ export class Scopes {
     const scope = this.#stack.at(-1);
     if (!scope) throw closedError();
     const { database, statements } = this.#connection;
+    this.obscure();
     scope.native ??= new NativeHandle({
       database,
       guard: statements.guard,
@@ -95,13 +116,19 @@ export class Scopes {
     return scope.native.database;
   }
 
-  #push(): Scope {
+  /** Something is about to change that no count of rows shows. */
+  obscure(): void {
+    this.#obscure += 1;
+  }
+
+  #push(hoped?: Changes): Scope {
     const scope = {
       depth: this.#stack.length,
       ended: false,
       abandon: () => undefined,
       trouble: undefined,
       native: undefined,
+      hoped,
     };
     this.#stack.push(scope);
     return scope;
@@ -142,6 +169,7 @@ export class Scopes {
     this.#pop(scope);
     if (this.#broken) return this.#broken;
     if (!this.#connection.database.isTransaction) return this.#break(error);
+    if (scope.hoped) return this.#isUnchanged(scope.hoped) ? error : this.#despair(error);
     try {
       this.#run(rollbacks, scope.depth);
       this.#run(releases, scope.depth);
@@ -149,6 +177,22 @@ export class Scopes {
     } catch (error_) {
       return this.#break(storeError(error_, "rollback"));
     }
+  }
+
+  #changes(): Changes {
+    const [rows] = this.#connection.statements.own(countChanges).get() as unknown as [number];
+    return { rows, obscure: this.#obscure };
+  }
+
+  #isUnchanged({ rows, obscure }: Changes): boolean {
+    return obscure === this.#obscure && rows === this.#changes().rows;
+  }
+
+  /** What is to be undone cannot be, alone: the whole is, and runs again with savepoints. */
+  #despair(cause: unknown): CounterfoilError {
+    this.#hope?.lose();
+    const message = "Cannot undo one attempt: none of the transaction's can be by itself; run it again";
+    return this.#break(new CounterfoilError("RACE_LOST", message, { cause }));
   }
 
   #met(error: unknown): unknown {
@@ -173,6 +217,8 @@ export class Scopes {
     this.#connection.statements.own(definition).run();
   }
 }
+
+const countChanges = sql("attempt.changes", "SELECT total_changes()", { arrays: true });
 
 const depthMax = 8;
 

@@ -21,10 +21,21 @@ const writing: ReadonlySet<number> = new Set([
   constants.SQLITE_DELETE,
 ]);
 
+/** What changes rows at most. */
+const plain: ReadonlySet<number> = new Set([
+  ...writing,
+  constants.SQLITE_SELECT,
+  constants.SQLITE_READ,
+  constants.SQLITE_FUNCTION,
+  constants.SQLITE_RECURSIVE,
+]);
+
 /** What the guard learned of a text. */
 export interface Approval {
   /** It changes rows: rows that it gives back are rows it changed, and SQLite's count of changes is its own. */
   readonly writes: boolean;
+  /** It may change what SQLite's count of changes does not show, such as the schema. */
+  readonly defines: boolean;
 }
 
 const rememberedMax = 1_000;
@@ -43,18 +54,19 @@ export class StatementGuard {
   approve<T>(text: string, prepare: () => T): { readonly value: T; readonly approval: Approval } {
     const known = this.#approved.get(text);
     if (known) return { value: prepare(), approval: known };
-    let writes = false;
+    let [writes, defines] = [false, false];
     // A function of the user's may run statements while a text is under way: its guard must be there again after.
     const outer = this.#authorizer;
     this.#authorizer = (action, table) => {
       // A CREATE writes to SQLite's own schema table and changes no row of anybody's.
       if (writing.has(action) && !table?.startsWith("sqlite_")) writes = true;
+      if (!plain.has(action)) defines = true;
       return denied.has(action) ? constants.SQLITE_DENY : constants.SQLITE_OK;
     };
     this.#database.setAuthorizer(this.#authorizer);
     try {
       const value = prepare();
-      const approval = { writes };
+      const approval = { writes, defines };
       if (this.#approved.size >= rememberedMax) this.#approved.clear();
       this.#approved.set(text, approval);
       return { value, approval };

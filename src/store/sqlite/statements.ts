@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Probe } from "../../domain/probe.ts";
 import { isBlank } from "./parse-control.ts";
-import { StatementGuard } from "./statement-guard.ts";
+import { type Approval, StatementGuard } from "./statement-guard.ts";
 
 /** A statement of the engine's own: its name for crash points, and its text. */
 export interface Sql {
@@ -27,10 +27,9 @@ export interface Prepared {
 }
 
 /** A user's statement, ready to run. */
-export interface UserStatement {
+export interface UserStatement extends Approval {
   readonly statement: StatementSync;
   readonly returnsRows: boolean;
-  readonly writes: boolean;
 }
 
 const userStatementsMax = 500;
@@ -75,7 +74,7 @@ export class Statements {
     const { value, approval } = this.guard.approve(text, () => this.#database.prepare(text));
     assertOneStatement(text, value);
     value.setReadBigInts(true);
-    const statement = { statement: value, returnsRows: value.columns().length > 0, writes: approval.writes };
+    const statement = { statement: value, returnsRows: value.columns().length > 0, ...approval };
     if (this.#byText.size >= userStatementsMax) this.#byText.clear();
     this.#byText.set(text, statement);
     return statement;

@@ -15,6 +15,7 @@ import { CounterfoilError } from "../../domain/errors.ts";
 import type { Finding } from "../../domain/finding.ts";
 import type { Stamp } from "../../domain/instant.ts";
 import { defaults } from "../../domain/limits.ts";
+import { Hope } from "../hope.ts";
 import type { Migration } from "../migrations.ts";
 import type { Capabilities, Store, StoreLimits, StoreTx, TransactionOptions } from "../store.ts";
 import { Turn } from "../turn.ts";
@@ -58,6 +59,7 @@ export class SqliteStore implements Store {
   readonly #turn: Turn = new Turn();
   readonly #checkpoints: Checkpoints;
   readonly #inside: AsyncLocalStorage<Scopes> = new AsyncLocalStorage();
+  readonly #hope = new Hope();
   #limits: StoreLimits = defaults;
   #isOpen = false;
   /** The connection whose schema was found right. */
@@ -106,7 +108,8 @@ export class SqliteStore implements Store {
     });
   }
 
-  async transaction<T>(body: (tx: StoreTx) => Promise<T>, { waitMs, fleeting }: TransactionOptions): Promise<T> {
+  async transaction<T>(body: (tx: StoreTx) => Promise<T>, options: TransactionOptions): Promise<T> {
+    const { waitMs, fleeting, hopeful } = options;
     if (this.#inside.getStore()?.isOpen) {
       const message = "Cannot begin a transaction inside another of the same store: use the one that is open";
       throw new CounterfoilError("TRANSACTION_CONTROL", message);
@@ -115,8 +118,9 @@ export class SqliteStore implements Store {
       this.#assertOpen();
       const connection = await this.#connections.writer(deadlineMs);
       if (this.#checked !== connection) this.#assertSchema(connection);
-      const run = (): Promise<T> => this.#run(connection, body);
+      const run = (): Promise<T> => this.#run(connection, body, hopeful ? this.#hope : undefined);
       const committed = await this.#locked(connection, { deadlineMs, run, fleeting });
+      if (hopeful) this.#hope.keep();
       this.#checkpoints.committed(connection);
       return committed;
     });
@@ -134,8 +138,8 @@ export class SqliteStore implements Store {
     return this.#read((handle) => inspectFile(handle, this.#connections.path));
   }
 
-  #run<T>(connection: Connection, body: (tx: StoreTx) => Promise<T>): Promise<T> {
-    const scopes = new Scopes(connection);
+  #run<T>(connection: Connection, body: (tx: StoreTx) => Promise<T>, hope?: Hope): Promise<T> {
+    const scopes = new Scopes(connection, hope);
     const tx = new SqliteTransaction(connection, { scopes, stamp: this.#stamp(), limits: this.#limits });
     return this.#inside.run(scopes, () => scopes.transaction(() => body(tx)));
   }

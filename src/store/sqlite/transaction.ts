@@ -88,8 +88,9 @@ export class SqliteTransaction implements Contract.StoreTx {
     return this.#scopes.use(() => this.#runUser(this.#connection.statements.text(text), values));
   }
 
-  #runUser({ statement, returnsRows, writes }: UserStatement, values: readonly SqlValue[]): Rows {
+  #runUser({ statement, returnsRows, writes, defines }: UserStatement, values: readonly SqlValue[]): Rows {
     const bound = bindValues(values);
+    if (defines) this.#scopes.obscure();
     return this.#connection.statements.step("query", () => {
       if (!returnsRows) {
         const { changes } = statement.run(...bound);
