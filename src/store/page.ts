@@ -29,7 +29,7 @@ export function pageOf(
   const conditions = [...where, ...whereSet(`${id} < ?`, before)];
   const filter = conditions.map(({ text }) => text).join(" AND ");
   return {
-    text: `${from}${filter && ` WHERE ${filter}`} ORDER BY ${id} DESC LIMIT ?`,
+    text: `${from}${filter && ` WHERE ${filter}`} ORDER BY ${id} DESC LIMIT ? + 0`,
     values: [...conditions.flatMap(({ values }) => values), limit],
   };
 }

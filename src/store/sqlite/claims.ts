@@ -32,7 +32,7 @@ function dueStatements(calls: boolean): { readonly nextLane: Sql; readonly inLan
       `SELECT ${obligationColumns}, ${requestColumns} FROM counterfoil_obligations AS o
        JOIN counterfoil_requests AS q ON q.obligation_id = o.id
        WHERE ${due} AND effect = ? AND destination = ? AND due_at <= ?
-       ORDER BY due_at, o.id LIMIT ?`,
+       ORDER BY due_at, o.id LIMIT +?`,
       { arrays: true },
     ),
   };

@@ -81,7 +81,7 @@ export function keysQuery(kind: UnitKind, from: "first" | "after"): string {
   const columns = copiedTables[kind].owner.join(", ");
   const marks = copiedTables[kind].owner.map(() => "?").join(", ");
   const where = from === "first" ? "true" : `(${columns}) > (${marks})`;
-  return `SELECT ${columns} FROM counterfoil_${kind} WHERE ${where} ORDER BY ${columns} LIMIT ?`;
+  return `SELECT ${columns} FROM counterfoil_${kind} WHERE ${where} ORDER BY ${columns} LIMIT +?`;
 }
 
 function expressionOf(name: TableName): (column: string) => string {

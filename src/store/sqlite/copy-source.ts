@@ -143,7 +143,7 @@ export class CopySource {
 
   /** The oldest changes that are noted. */
   changes(limit: number): Changes {
-    const rows = this.#all("SELECT number, kind, key FROM counterfoil_changes ORDER BY number LIMIT ?", limit);
+    const rows = this.#all("SELECT number, kind, key FROM counterfoil_changes ORDER BY number LIMIT +?", limit);
     const keys = new Map<UnitKind, UnitKey[]>();
     for (const [, kind, key] of rows as [number, UnitKind, string][]) {
       keys.set(kind, [...(keys.get(kind) ?? []), JSON.parse(key) as UnitKey]);

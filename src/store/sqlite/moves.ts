@@ -104,7 +104,7 @@ const selectExpired = sql(
   "lease.expired",
   `SELECT ${obligationColumns}, a.kind, a.started_at, o.lease_from, o.lease_boot FROM counterfoil_obligations AS o
    JOIN counterfoil_attempts AS a ON a.obligation_id = o.id AND a.fence = o.fence
-   WHERE o.lease_boot IS NOT NULL AND NOT (${liveLease}) ORDER BY o.lease_until LIMIT ?3`,
+   WHERE o.lease_boot IS NOT NULL AND NOT (${liveLease}) ORDER BY o.lease_until LIMIT +?3`,
 );
 
 interface ExpiredRow extends ObligationRow {

@@ -17,7 +17,7 @@ const selectDue = sql(
    FROM (SELECT id FROM counterfoil_receipts AS d INDEXED BY counterfoil_receipts_due
          WHERE due_at IS NOT NULL AND due_at <= ? AND connection IN (SELECT value FROM json_each(?))
            AND NOT (${isPaused("d.connection")})
-         ORDER BY rank IS NULL, rank, id LIMIT ?) AS due
+         ORDER BY rank IS NULL, rank, id LIMIT +?) AS due
    JOIN counterfoil_receipts AS r ON r.id = due.id
    ORDER BY r.rank IS NULL, r.rank, r.id`,
 );

@@ -23,7 +23,7 @@ export function isPaused(connection: string): string {
 const selectPaused = sql(
   "read.paused-connections",
   `SELECT connection, paused_reason AS reason FROM counterfoil_connections
-   WHERE paused_reason IS NOT NULL AND connection > ? ORDER BY connection LIMIT ?`,
+   WHERE paused_reason IS NOT NULL AND connection > ? ORDER BY connection LIMIT +?`,
 );
 
 /** Paused connections behind one, by id. */

@@ -50,7 +50,7 @@ function ownedBy(kind: string, table: string): Statements {
       `prune.walk-${kind}`,
       `SELECT p.id, o.created_at < ?1 AS early, o.updated_at < ?1 AND o.state IN (${closed}) AND ${isOver} AS old
        FROM (SELECT DISTINCT obligation_id AS id FROM ${table} WHERE obligation_id > ?2
-             ORDER BY obligation_id LIMIT ?3) AS p
+             ORDER BY obligation_id LIMIT +?3) AS p
        CROSS JOIN counterfoil_obligations AS o ON o.id = p.id`,
     ),
     remove: sql(`prune.${kind}`, `DELETE FROM ${table} WHERE obligation_id = ?`),
@@ -84,7 +84,7 @@ function pruneOwned(
 
 const walkRefusals = sql(
   "prune.walk-refusals",
-  "SELECT id, at < ?1 AS old FROM counterfoil_refusals WHERE id > ?2 ORDER BY id LIMIT ?3",
+  "SELECT id, at < ?1 AS old FROM counterfoil_refusals WHERE id > ?2 ORDER BY id LIMIT +?3",
 );
 const removeRefusal = sql("prune.refusal", "DELETE FROM counterfoil_refusals WHERE id = ?");
 

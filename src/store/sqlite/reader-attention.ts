@@ -16,7 +16,7 @@ import { type Sql, sql } from "./statements.ts";
 const pausedDestinations = sql(
   "read.attention-destinations",
   `SELECT destination, paused_reason AS reason FROM counterfoil_destinations
-   WHERE paused_reason IS NOT NULL AND destination > ? ORDER BY destination LIMIT ?`,
+   WHERE paused_reason IS NOT NULL AND destination > ? ORDER BY destination LIMIT +?`,
 );
 
 // Index counterfoil_obligations_attention. A row without due time and lease moves by nobody but an operator.
@@ -25,7 +25,7 @@ const stuckObligations = sql(
   `SELECT ${obligationColumns} FROM counterfoil_obligations AS o INDEXED BY counterfoil_obligations_attention
    WHERE (state = 'stuck' OR (state IN ('uncertain', 'settling') AND due_at IS NULL AND lease_boot IS NULL)
      OR (state IN ('withdrawn', 'cancelled') AND tries > 0 AND due_at IS NULL AND lease_boot IS NULL))
-     AND o.id > ? ORDER BY o.id LIMIT ?`,
+     AND o.id > ? ORDER BY o.id LIMIT +?`,
 );
 
 const mismatches = "(SELECT count(*) FROM counterfoil_mismatches AS m WHERE m.receipt_id = r.id AND m.open = 1)";
@@ -43,14 +43,14 @@ const overdueMs = 3_600_000;
 // Index counterfoil_receipts_attention.
 const openReceipts = sql(
   "read.attention-receipts",
-  `${columns} INDEXED BY counterfoil_receipts_attention WHERE ${isOpen} AND r.id > ?3 ORDER BY r.id LIMIT ?4`,
+  `${columns} INDEXED BY counterfoil_receipts_attention WHERE ${isOpen} AND r.id > ?3 ORDER BY r.id LIMIT +?4`,
 );
 
 // Index counterfoil_receipts_deadline.
 const lateReceipts = sql(
   "read.attention-late",
   `${columns} WHERE ${isLate} AND NOT ${isOpen} AND (r.deadline_at, r.id) > (?3, ?4)
-   ORDER BY r.deadline_at, r.id LIMIT ?5`,
+   ORDER BY r.deadline_at, r.id LIMIT +?5`,
 );
 
 // Index counterfoil_receipts_due. Nobody applies these: their connection is gone, or every worker is.
@@ -58,7 +58,7 @@ const overdueReceipts = sql(
   "read.attention-overdue",
   `${columns} INDEXED BY counterfoil_receipts_due
    WHERE ${isOverdue} AND NOT ${isOpen} AND NOT ${isLate} AND (r.due_at, r.id) > (?3, ?4)
-   ORDER BY r.due_at, r.id LIMIT ?5`,
+   ORDER BY r.due_at, r.id LIMIT +?5`,
 );
 
 // Index counterfoil_mismatches_open, whose rows come by receipt.
@@ -67,7 +67,7 @@ const mismatchedReceipts = sql(
   `SELECT ${receiptColumns}, count(*) AS mismatches
    FROM counterfoil_mismatches AS m CROSS JOIN counterfoil_receipts AS r ON r.id = m.receipt_id
    WHERE m.open = 1 AND m.receipt_id > ?3 AND NOT ${isOpen} AND NOT ${isLate} AND NOT ${isOverdue}
-   GROUP BY m.receipt_id ORDER BY m.receipt_id LIMIT ?4`,
+   GROUP BY m.receipt_id ORDER BY m.receipt_id LIMIT +?4`,
 );
 
 /** One page, from each list as many as there is room for. */

@@ -17,7 +17,7 @@ export function auditOf(handle: ReadHandle, target: string): readonly RecordedAu
 
 const selectRefusals = sql(
   "read.refusals",
-  "SELECT at, connection, cause, facts FROM counterfoil_refusals ORDER BY id DESC LIMIT ?",
+  "SELECT at, connection, cause, facts FROM counterfoil_refusals ORDER BY id DESC LIMIT +?",
 );
 
 export function listRefusals(handle: ReadHandle, limit: number): readonly RefusalFacts[] {

@@ -32,7 +32,7 @@ const selectConnections = sql(
   "read.due-connections",
   `SELECT DISTINCT connection FROM counterfoil_receipts AS r INDEXED BY counterfoil_receipts_due
    WHERE due_at IS NOT NULL AND due_at <= ? AND connection NOT IN (SELECT value FROM json_each(?)) AND connection > ?
-     AND NOT (${isPaused("r.connection")}) ORDER BY connection LIMIT ?`,
+     AND NOT (${isPaused("r.connection")}) ORDER BY connection LIMIT +?`,
 );
 
 /** Connections of which an event is due, other than these, behind one. */

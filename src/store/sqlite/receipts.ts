@@ -155,7 +155,7 @@ const expireDue = sql(
   "payload.expire-due",
   `DELETE FROM counterfoil_payloads WHERE receipt_id IN (
      SELECT receipt_id FROM counterfoil_payloads WHERE expire_at IS NOT NULL AND expire_at <= ?
-     ORDER BY expire_at LIMIT ?)`,
+     ORDER BY expire_at LIMIT +?)`,
 );
 
 /** Removes bytes whose time has come; gives how many events lost theirs. */

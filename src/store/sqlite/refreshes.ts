@@ -39,7 +39,7 @@ const claim = sql(
   `UPDATE counterfoil_refreshes SET ticket = ticket + 1, again = 0, due_at = ?3, lease_until = ?3, updated_at = ?2
    WHERE (connection, account, kind, id) IN (
      SELECT connection, account, kind, id FROM counterfoil_refreshes
-     WHERE kind = ?1 AND due_at IS NOT NULL AND due_at <= ?2 ORDER BY due_at LIMIT ?4)
+     WHERE kind = ?1 AND due_at IS NOT NULL AND due_at <= ?2 ORDER BY due_at LIMIT +?4)
    RETURNING ${columns}, (SELECT s.revision FROM counterfoil_snapshots AS s
      WHERE (s.connection, s.account, s.kind, s.id) = (counterfoil_refreshes.connection, counterfoil_refreshes.account,
        counterfoil_refreshes.kind, counterfoil_refreshes.id)) AS kept`,
@@ -76,7 +76,7 @@ const failed = sql(
   `SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes
      INDEXED BY counterfoil_refreshes_failed
    WHERE due_at IS NULL AND reason IS NOT NULL AND (connection, account, kind, id) > (?, ?, ?, ?)
-   ORDER BY connection, account, kind, id LIMIT ?`,
+   ORDER BY connection, account, kind, id LIMIT +?`,
 );
 
 /** Refreshes that failed for good, behind a key. */
@@ -108,7 +108,7 @@ const list = sql(
      SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes
        INDEXED BY counterfoil_refreshes_failed WHERE due_at IS NULL AND reason IS NOT NULL)
    WHERE (connection, account, kind, id) > (?1, ?2, ?3, ?4) AND (?5 IS NULL OR connection = ?5)
-   ORDER BY connection, account, kind, id LIMIT ?6`,
+   ORDER BY connection, account, kind, id LIMIT +?6`,
 );
 
 /** Refreshes that are waiting or running, or have failed for good. */

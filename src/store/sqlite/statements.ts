@@ -12,7 +12,12 @@ export interface Sql {
   readonly arrays: boolean;
 }
 
-/** Names a statement once, at module level; its identity is the key of its prepared form. */
+/**
+ * Names a statement once, at module level; its identity is the key of its prepared form.
+ *
+ * LIMIT takes `+?` and never a bare `?`, which SQLite since 3.47 plans by its value: it would prepare the
+ * statement anew for each run, at a multiple of what the run costs.
+ */
 export function sql(name: string, text: string, { arrays = false }: { readonly arrays?: boolean } = {}): Sql {
   return { name, text, arrays };
 }
