@@ -16,7 +16,7 @@ const usage = `Usage: node bench/main.ts <accept|dispatch|growth|verify> [option
 
   --store S        sqlite or postgres (default sqlite); growth is on postgres only
   --rounds N       runs of each contender, interleaved; medians are shown (default 5, growth 3)
-  --seconds S      length of a measured run (default 4, growth 10); dispatch drains 5,000 jobs for each second
+  --seconds S      length of a measured run (default 4, growth 10); dispatch drains 25,000 jobs for each second
   --history N      finished obligations in the tables, growth only (default 200000)
   --connections N  clients at the same time, accept only (default 64)
   --only a,b       some of the contenders
@@ -24,7 +24,7 @@ const usage = `Usage: node bench/main.ts <accept|dispatch|growth|verify> [option
   --json           one JSON object as the last line instead of the table
 `;
 
-const dispatchJobsPerSecond = 5_000;
+const dispatchJobsPerSecond = 25_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

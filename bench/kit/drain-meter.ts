@@ -1,7 +1,7 @@
 import { percentile } from "./statistics.ts";
 
 /**
- * The clock of a queue's process. The first tenth of the jobs is warm-up; the rate counts the rest,
+ * The clock of a queue's process. The first half of the jobs is warm-up; the rate counts the rest,
  * from the end of the warm-up to the durable end of the last job.
  */
 export interface DrainMeter {
@@ -22,7 +22,7 @@ export interface DrainResult {
 
 /** Measures the draining of so many jobs. */
 export function drainMeter(jobs: number): DrainMeter {
-  const warmUp = Math.floor(jobs / 10);
+  const warmUp = Math.floor(jobs / 2);
   const timesMs = new Float64Array(jobs);
   let ended = 0;
   let lastEnd = 0;
