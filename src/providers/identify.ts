@@ -141,14 +141,15 @@ function readAccount({ account = [] }: IdentityRule, delivery: ReadDelivery): Fi
   return { text: "" };
 }
 
-function readField(source: FieldSource, { headers, body, ...more }: ReadDelivery): Field {
+function readField(source: FieldSource, delivery: ReadDelivery): Field {
+  const { headers, body } = delivery;
   if (source.from === "fixed") return { text: source.text };
   if (source.from === "header") {
     const value = headers.get(source.name);
     if (value === undefined) return { problem: "missing" };
     return headers.count(source.name) > 1 || value.includes(",") ? { problem: "repeated" } : checkText(value);
   }
-  if (source.from === "first" || source.from === "joined") return readFields(source, { headers, body, ...more });
+  if (source.from === "first" || source.from === "joined") return readFields(source, delivery);
   if (body.kind === "unreadable") return { problem: "missing" };
   if (source.from === "key") return keyField(body.value, source.except);
   if (body.isRepeated(source.path)) return { problem: "repeated" };

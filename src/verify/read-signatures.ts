@@ -25,7 +25,7 @@ export interface SignatureHeaders {
  * malformed ones beside a good one, are skipped, as rotation and upgrades need, but they count.
  */
 export function readSignatures(scheme: HeaderScheme, headers: DeliveryHeaders): SignatureHeaders | RefusalCause {
-  const texts: string[] = [];
+  const signatures: Uint8Array[] = [];
   const timestamps: string[] = [];
   let entries = 0;
   for (const header of scheme.headers) {
@@ -37,11 +37,10 @@ export function readSignatures(scheme: HeaderScheme, headers: DeliveryHeaders): 
     for (const [name, text] of split(scheme.grammar, value)) {
       if (name === timestampPair(scheme)) timestamps.push(text);
       else if (++entries > signaturesMax) return "too_many_signatures";
-      else if (name === signatureName(scheme.grammar)) texts.push(text);
+      else if (name === signatureName(scheme.grammar)) signatures.push(...decode(scheme, text));
     }
   }
   if (entries + timestamps.length === 0) return "missing_signature";
-  const signatures = texts.flatMap((text) => decode(scheme, text));
   return signatures.length > 0 ? { signatures, timestamps } : "malformed_signature";
 }
 
