@@ -10,6 +10,7 @@ export { connect, type ConnectionConfig, type ConnectOptions } from "./app/conne
 export { type AppOptions, defineApp } from "./app/define-app.ts";
 export type { DeliveryInput, TransactionScope } from "./app/own-work.ts";
 export type { AttentionUrl, OnAttention } from "./app/on-attention.ts";
+export type { EndingSecret, GivenSecret } from "./app/ending-secrets.ts";
 export type { OwnTransaction, Within } from "./app/within.ts";
 export type { TrialOptions } from "./app/trial-delivery.ts";
 export type { AnswerMark } from "./domain/answer-mark.ts";
@@ -77,6 +78,7 @@ export type { BulkAction, BulkResult, ManyObligations, ManyReceipts } from "./op
 export type { Done } from "./operator/done.ts";
 export type { KeyStanding } from "./operator/key-standing.ts";
 export type { NextStep } from "./operator/next-step.ts";
+export type { Attention } from "./operator/attention.ts";
 export type { Operator } from "./operator/operator.ts";
 export type { ObligationReport, ReceiptReport, Status } from "./operator/operator-reads.ts";
 export type { Amendment } from "./operator/amend.ts";
@@ -87,7 +89,6 @@ export type { Resolution } from "./operator/resolve.ts";
 export type { Restored, RestoredAction } from "./operator/restored.ts";
 export type { ResumeAction } from "./operator/resume.ts";
 export type {
-  Attention,
   AttentionPage,
   Counts,
   DeadRows,

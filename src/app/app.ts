@@ -18,11 +18,11 @@ import type { Received, ReceivedItem } from "../inbox/arrival.ts";
 import type { Connections } from "../inbox/connections.ts";
 import { expireBytes } from "../inbox/expire-bytes.ts";
 import { Inbox } from "../inbox/inbox.ts";
+import type { Attention } from "../operator/attention.ts";
 import { Notices } from "../operator/notices.ts";
 import { Operator } from "../operator/operator.ts";
 import { Retention } from "../operator/retention.ts";
 import type { SignedDelivery } from "../providers/sample-delivery.ts";
-import type { Attention } from "../store/reader.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
 import { runUnit } from "../work/unit.ts";
@@ -191,7 +191,7 @@ class CounterfoilApp implements App {
     connections.tenantBefore = (id) => this.#opened().then(() => lastTenant(runtime.store, id));
     this.#inbox = new Inbox(context, () => this.#opened());
     const retention = new Retention(runtime);
-    const notices = parts.onAttention && new Notices(runtime, parts.onAttention);
+    const notices = parts.onAttention && new Notices({ runtime, connections }, parts.onAttention);
     this.#worker = new Worker(runtime, {
       ...(notices && { notify: () => notices.run() }),
       applyDue: () => applyDue(context),

@@ -11,14 +11,18 @@ import type { ProviderRules } from "../providers/provider-spec.ts";
 import type { Capabilities } from "../store/store.ts";
 import type { FetchKey } from "../verify/fetched-keys.ts";
 import { emptyKeyring, openKeyring } from "../verify/keyring.ts";
+import { bareSecrets, type GivenSecret, secretEnds } from "./ending-secrets.ts";
 import { fetchCertificate } from "./fetch-certificate.ts";
 
 /** One source of events: who sends, with which secrets, for whom, and what its events do. */
 export interface ConnectOptions<Name extends string> {
   /** Who sends: a preset of `counterfoil/providers`, or one of your own. */
   readonly provider: Sender<Name>;
-  /** Secrets that are accepted, the new one beside the old during a rotation. `undefined` entries are skipped. */
-  readonly secrets: readonly (string | undefined)[];
+  /**
+   * Secrets that are accepted, the new one beside the old during a rotation. `undefined` entries are skipped.
+   * One with an end, `{ secret, until }`, is told of beforehand.
+   */
+  readonly secrets: readonly GivenSecret[];
   /** Whose data this is: fixed, or by signed account (`null` refuses the account). Never changes meaning once used. */
   readonly tenant: string | TenantOf;
   readonly handlers: readonly Handler<NoInfer<Name>>[];
@@ -53,6 +57,13 @@ export interface ConnectOptions<Name extends string> {
    * The provider's own window by default; `"0s"` suspects nothing. At most the limit `historyMs`.
    */
   readonly suspectWindow?: Duration;
+  /**
+   * How long no new event may come before `onAttention`, `doctor` and the list of what needs you tell of it;
+   * of a connection that has had one. Not of those that a function finds.
+   *
+   * @default nobody minds
+   */
+  readonly silentAfter?: Duration;
   /** Orders events that one arrival releases, and those of one line; smaller first. */
   readonly releaseBy?: (event: Event) => number;
   /**
@@ -102,6 +113,7 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "bodyBytesMax",
   "retention",
   "suspectWindow",
+  "silentAfter",
   "releaseBy",
   "publicUrl",
   "fetchKey",
@@ -161,7 +173,11 @@ export function prepareConnection({ id, options }: ConnectionConfig, checking: C
     invalid(id, "its publicUrl is no http or https URL without query and fragment");
   }
   const { publicUrl } = options;
-  const keyring = openKeyring(rules.schemes, options.secrets, { publicUrl, fetchKey: keyFetcher(rules, options) });
+  const endingSecrets = secretEnds(id, options.secrets);
+  const keyring = openKeyring(rules.schemes, bareSecrets(options.secrets), {
+    publicUrl,
+    fetchKey: keyFetcher(rules, options),
+  });
   const usable = keyring.kind === "usable";
   const connection: Connection = {
     id,
@@ -179,9 +195,20 @@ export function prepareConnection({ id, options }: ConnectionConfig, checking: C
     handshake: options.handshake ?? {},
     apply,
     order: options.order ?? null,
+    silentAfterMs: silentAfterMs(id, options, checking),
+    endingSecrets,
   };
-  secrets.set(connection, options.secrets);
+  secrets.set(connection, bareSecrets(options.secrets));
   return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
+}
+
+function silentAfterMs(id: string, { silentAfter }: ConnectOptions<string>, { isFound }: Checking): number | null {
+  if (silentAfter === undefined) return null;
+  if (!isFound) return durationMs(silentAfter);
+  return invalid(
+    id,
+    "a function finds it only while something comes, so nobody sees it fall silent; leave silentAfter out",
+  );
 }
 
 /** A suspect is judged beside its original, of which nothing but the key is left when its history is gone. */

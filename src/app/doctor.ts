@@ -12,11 +12,12 @@ import type { Connections } from "../inbox/connections.ts";
 import { statusOf, type Status } from "../operator/operator-reads.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { answerMsOf } from "./connect.ts";
+import { watchFindings } from "./watch-findings.ts";
 
 /** What is looked at. */
 export interface Patient {
   readonly runtime: Runtime;
-  readonly connections: Pick<Connections, "listed" | "sources">;
+  readonly connections: Connections;
   readonly problems: readonly string[];
   readonly subscribers: ReadonlySet<Emit>;
   readonly basePath: string;
@@ -49,6 +50,7 @@ export async function examine(app: Patient): Promise<readonly Finding[]> {
     await commits(app),
     clocks(status.now, (before + clock.wallMs()) / 2),
     ...work(status),
+    ...(await watchFindings(app)),
   ];
 }
 

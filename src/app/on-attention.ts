@@ -1,10 +1,10 @@
 /** Whom an application tells of what needs a person: its own function, or a URL. */
 import type { Clock } from "../domain/clock.ts";
 import { sha256 } from "../domain/digest.ts";
+import type { Attention } from "../operator/attention.ts";
 import { attentionKey, describeAttention } from "../operator/describe-attention.ts";
 import { signDelivery } from "../providers/sample-delivery.ts";
 import { standardWebhooks } from "../providers/standard-webhooks.ts";
-import type { Attention } from "../store/reader.ts";
 import { openKeyring } from "../verify/keyring.ts";
 
 type Tell = (items: readonly Attention[]) => void | Promise<void>;

@@ -1,9 +1,9 @@
 /** What `list` can list: how each kind is read, and which columns its text has. JSON has every field. */
 import type { ObligationState } from "../domain/obligation.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import type { Attention } from "../operator/attention.ts";
 import { describeAttention } from "../operator/describe-attention.ts";
 import type { Operator } from "../operator/operator.ts";
-import type { Attention } from "../store/reader.ts";
 import { obligationRecord, receiptRecord, refreshRecord, refusalRecord, type ShownRecord } from "./records.ts";
 
 /** Filters and page of a list, as the command line gives them. */

@@ -1,4 +1,5 @@
 import type { Event, Handler } from "../domain/handler.ts";
+import type { Instant } from "../domain/instant.ts";
 import type { HandshakeSettings } from "../providers/handshake.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Keyring } from "../verify/keyring.ts";
@@ -35,6 +36,10 @@ export interface Connection {
   readonly releaseBy: ((event: Event) => number) | null;
   /** Names the line in which events are applied one after the other; `null` for an event of none. */
   readonly order: ((event: Event) => string | null) | null;
+  /** How long no new event may come before somebody is told; `null` for ever. */
+  readonly silentAfterMs: number | null;
+  /** Secrets whose end is known. */
+  readonly endingSecrets: readonly { readonly id: string; readonly until: Instant }[];
 }
 
 /** The tenant that an account's events belong to; `null` when there is none. */

@@ -21,6 +21,8 @@ const connection: Connection = {
   handshake: {},
   apply: "now",
   order: null,
+  silentAfterMs: null,
+  endingSecrets: [],
 };
 
 const assert = (...raw: readonly string[]): MediaType => mediaTypeOf(connection, headersFromRaw(raw));

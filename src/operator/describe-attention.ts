@@ -1,4 +1,4 @@
-import type { Attention } from "../store/reader.ts";
+import { type Attention, watchedKey } from "./attention.ts";
 
 /** One thing that needs a person, as lists and messages show it: no payload, nothing secret. */
 export interface AttentionSummary {
@@ -39,9 +39,35 @@ export function describeAttention(item: Attention): AttentionSummary {
       const { connection, kind: resource, id, reason } = item.refresh;
       return { kind, id: null, name: `${connection} ${resource} ${id}`, state: "failed", reason };
     }
+    case "silence": {
+      const reason = `no new event since ${isoText(item.since)}; see whether the provider has disabled the endpoint, and have it send again what was missed`;
+      return { kind, id: null, name: item.connection, state: "silent", reason };
+    }
+    case "refusals": {
+      const reason = `${causesText(item.causes)} since ${isoText(item.since)}, and nothing was taken; compare its secret with the provider's`;
+      return { kind, id: null, name: item.connection, state: "refusing", reason };
+    }
+    case "secret": {
+      const { connection, secretId, until, isOver } = item;
+      const reason = isOver
+        ? `it has ended at ${isoText(until)}; take it out`
+        : `it ends at ${isoText(until)}, and no other lasts longer; put the next beside it`;
+      return { kind, id: null, name: `${connection} ${secretId}`, state: isOver ? "ended" : "ending", reason };
+    }
     default:
       throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
   }
+}
+
+function isoText(instant: number): string {
+  return new Date(instant).toISOString();
+}
+
+/** Refused deliveries by cause, such as `refused signature_mismatch 12, timestamp_too_old 3`. */
+export function causesText(causes: Readonly<Record<string, number>>): string {
+  return `refused ${Object.entries(causes)
+    .map(([cause, count]) => `${cause} ${count}`)
+    .join(", ")}`;
 }
 
 /** Names an item for as long as it needs a person for the same cause; the same text after that is news. */
@@ -63,6 +89,10 @@ export function attentionKey(item: Attention): string {
       const { connection, account, kind, id, ticket } = item.refresh;
       return `refresh/${JSON.stringify([connection, account, kind, id, ticket])}`;
     }
+    case "silence":
+    case "refusals":
+    case "secret":
+      return watchedKey(item);
     default:
       throw new Error(`Bug: no such attention ${String(item satisfies never)}`);
   }

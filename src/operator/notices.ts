@@ -8,9 +8,10 @@
  * twice only so. What could not be told is told at the next look. What leaves the list and comes back is
  * news. Of a list longer than `listMax` its beginning is told, and the rest as that is decided.
  */
-import type { Attention } from "../store/reader.ts";
 import type { Runtime } from "../work/runtime.ts";
 import { transact } from "../work/transact.ts";
+import type { Acting } from "./acting.ts";
+import { type Attention, attentionPage, watchedKeys } from "./attention.ts";
 import { attentionKey } from "./describe-attention.ts";
 
 const pageRows = 500;
@@ -20,10 +21,15 @@ const tellMax = 100;
 
 export class Notices {
   readonly #runtime: Runtime;
+  readonly #watching: Pick<Acting, "runtime" | "connections">;
   readonly #tell: (items: readonly Attention[]) => void | Promise<void>;
 
-  constructor(runtime: Runtime, tell: (items: readonly Attention[]) => void | Promise<void>) {
-    this.#runtime = runtime;
+  constructor(
+    watching: Pick<Acting, "runtime" | "connections">,
+    tell: (items: readonly Attention[]) => void | Promise<void>,
+  ) {
+    this.#runtime = watching.runtime;
+    this.#watching = watching;
     this.#tell = tell;
   }
 
@@ -33,7 +39,7 @@ export class Notices {
     const { leaseMs } = this.#runtime.limits;
     const claimed = await transact(this.#runtime, async (tx) => {
       const keys = [...items.keys()];
-      if (keys.length < listMax) await tx.forgetNotices(keys);
+      if (keys.length < listMax) await tx.forgetNotices(keys, watchedKeys(this.#watching));
       return keys.length === 0 ? [] : tx.claimNotices({ keys, leaseMs });
     });
     for (let from = 0; from < claimed.length; from += tellMax) {
@@ -43,11 +49,10 @@ export class Notices {
   }
 
   async #list(): Promise<ReadonlyMap<string, Attention>> {
-    const { reader } = this.#runtime.store;
     const items = new Map<string, Attention>();
     let after: string | undefined;
     while (items.size < listMax) {
-      const page = await reader.attention({ after, limit: pageRows });
+      const page = await attentionPage(this.#watching, { after, limit: pageRows });
       for (const item of page) items.set(attentionKey(item), item);
       after = page.at(-1)?.cursor;
       if (page.length < pageRows) break;

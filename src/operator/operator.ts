@@ -1,7 +1,7 @@
 import { namePart } from "../domain/names.ts";
 import type { Obligation } from "../domain/obligation.ts";
 import type { Payload, Receipt } from "../domain/receipt.ts";
-import type { Attention, AttentionPage, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
+import type { AttentionPage, ObligationFilter, Page, ReceiptFilter } from "../store/reader.ts";
 import type { ListedRefresh, RefreshPage } from "../store/refresh-pages.ts";
 import type { RefusalFacts } from "../store/store.ts";
 import type { Runtime } from "../work/runtime.ts";
@@ -10,6 +10,7 @@ import type { ReceiptAction } from "./act-on-receipt.ts";
 import type { Acted, Acting } from "./acting.ts";
 import { amend, type Amendment } from "./amend.ts";
 import { apply, reprocess } from "./apply.ts";
+import { type Attention, attentionPage } from "./attention.ts";
 import { bulk, type BulkAction, type BulkResult } from "./bulk.ts";
 import { cancel } from "./cancel.ts";
 import { done, type Done } from "./done.ts";
@@ -71,9 +72,9 @@ export class Operator {
     return statusOf(this.#runtime);
   }
 
-  /** What needs an operator: kinds take turns, of each the oldest first. `after` is the cursor of the page's last item. */
+  /** What needs an operator: what is watched first, then kinds take turns, of each the oldest first. `after` is the cursor of the page's last item. */
   attention({ after, limit }: Partial<AttentionPage> = {}): Promise<readonly Attention[]> {
-    return this.#runtime.store.reader.attention({ after, limit: boundedLimit(limit) });
+    return attentionPage(this.#acting, { after, limit: boundedLimit(limit) });
   }
 
   /** Receipts, the newest first. */

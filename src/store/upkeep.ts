@@ -76,6 +76,9 @@ export interface UpkeepWrites {
   claimNotices(claim: NoticeClaim): Promise<readonly string[]>;
   /** Ends claims: what was told is not told again; what was not may be claimed at once. */
   settleNotices(keys: readonly string[], isTold: boolean): Promise<void>;
-  /** Forgets all that was told but these: what is on the list once more is news. */
-  forgetNotices(kept: readonly string[]): Promise<void>;
+  /**
+   * Forgets all that was told but these: what is on the list once more is news. Of keys that begin with
+   * `watch/`, which not every process judges, only those that are `judged` are forgotten.
+   */
+  forgetNotices(kept: readonly string[], judged: readonly string[]): Promise<void>;
 }

@@ -9,13 +9,14 @@ import { Notices } from "../../src/operator/notices.ts";
 import { eventually } from "../../src/testing/eventually.ts";
 import type { Desk } from "../outbox/office.ts";
 import { storeAt, temporaryDatabase } from "../support/engine.ts";
+import { noConnections } from "../support/no-connections.ts";
 import { answered, open, operatorAt, target } from "./counter.ts";
 
 /** What is told by whom, each item as "name state". */
 function listener(): { readonly told: string[]; readonly at: (desk: Desk, fail?: () => void) => Notices } {
   const told: string[] = [];
   const at = (desk: Desk, fail = (): void => undefined): Notices =>
-    new Notices(desk.runtime, async (items) => {
+    new Notices({ runtime: desk.runtime, connections: noConnections(desk.runtime) }, async (items) => {
       fail();
       told.push(...items.map(describeAttention).map(({ name, state }) => `${name} ${state}`));
     });
@@ -71,7 +72,7 @@ test("a listener that hangs is not waited for longer than a call, and is asked a
   office.provider.failNext(answered(422));
   await desk.work();
   let asked = false;
-  const hanging = new Notices(desk.runtime, () => {
+  const hanging = new Notices({ runtime: desk.runtime, connections: noConnections(desk.runtime) }, () => {
     asked = true;
     return new Promise<void>(() => undefined);
   });

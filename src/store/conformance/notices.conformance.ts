@@ -31,8 +31,16 @@ export function exerciseNotices(make: MakeBundle): void {
     test("is news once more when it was off the list", async () => {
       await claim(["gone", "stays", "being told"]);
       await settle(["gone", "stays"], true);
-      await commit(bundle().store, (tx) => tx.forgetNotices(["stays"]));
+      await commit(bundle().store, (tx) => tx.forgetNotices(["stays"], []));
       expect(await claim(["gone", "stays", "being told"], "other")).toEqual(["gone"]);
+    });
+
+    test("of a setting is forgotten only by a process that has the setting", async () => {
+      const keys = ["watch/silence/stripe", "watch/silence/github"];
+      await claim(keys);
+      await settle(keys, true);
+      await commit(bundle().other, (tx) => tx.forgetNotices([], ["watch/silence/github"]));
+      expect(await claim(keys)).toEqual(["watch/silence/github"]);
     });
 
     test("is not kept from being told by a clock that was ahead for a while", async () => {

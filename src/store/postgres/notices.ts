@@ -15,7 +15,11 @@ const claim = sql(
 );
 const told = sql("notice.told", `UPDATE counterfoil.notices SET told = true WHERE key IN (${given})`);
 const release = sql("notice.release", `DELETE FROM counterfoil.notices WHERE NOT told AND key IN (${given})`);
-const forget = sql("notice.forget", `DELETE FROM counterfoil.notices WHERE told AND key NOT IN (${given})`);
+const forget = sql(
+  "notice.forget",
+  `DELETE FROM counterfoil.notices WHERE told AND key NOT IN (${given})
+     AND (NOT starts_with(key, 'watch/') OR key IN (SELECT jsonb_array_elements_text($2::jsonb)))`,
+);
 
 /** Claims what nobody was told of; gives those keys, in the order given. */
 export async function claimNotices(handle: Handle, { keys, leaseMs }: NoticeClaim): Promise<string[]> {
@@ -31,8 +35,8 @@ export async function settleNotices(handle: Handle, keys: readonly string[], isT
 }
 
 /** Forgets marks of what is not on the list any more. */
-export async function forgetNotices(handle: Handle, kept: readonly string[]): Promise<void> {
-  await handle.run(forget, [list(kept)]);
+export async function forgetNotices(handle: Handle, kept: readonly string[], judged: readonly string[]): Promise<void> {
+  await handle.run(forget, [list(kept), list(judged)]);
 }
 
 function list(keys: readonly string[]): string {

@@ -270,8 +270,8 @@ export class PostgresTransaction implements Contract.StoreTx {
     await settleNotices(this.#handle, keys, isTold);
   }
 
-  async forgetNotices(kept: readonly string[]): Promise<void> {
-    await forgetNotices(this.#handle, kept);
+  async forgetNotices(kept: readonly string[], judged: readonly string[]): Promise<void> {
+    await forgetNotices(this.#handle, kept, judged);
   }
 
   async leaveWorker(name: string): Promise<void> {

@@ -52,7 +52,7 @@ export async function useEverything(store: Store): Promise<void> {
     await tx.claimNotices({ keys: ["effect/a", "effect/b"], leaseMs: 1 });
     await tx.settleNotices(["effect/a"], true);
     await tx.settleNotices(["effect/b"], false);
-    await tx.forgetNotices(["effect/a"]);
+    await tx.forgetNotices(["effect/a"], []);
     await tx.clampDue({
       receiptsMs: 1e13,
       deadlinesMs: 1e13,

@@ -13,7 +13,8 @@ const told = sql("notice.told", "UPDATE counterfoil_notices SET told = 1 WHERE k
 const release = sql("notice.release", "DELETE FROM counterfoil_notices WHERE key = ? AND told = 0");
 const forget = sql(
   "notice.forget",
-  "DELETE FROM counterfoil_notices WHERE told = 1 AND key NOT IN (SELECT value FROM json_each(?))",
+  `DELETE FROM counterfoil_notices WHERE told = 1 AND key NOT IN (SELECT value FROM json_each(?))
+     AND (key NOT GLOB 'watch/*' OR key IN (SELECT value FROM json_each(?)))`,
 );
 
 /** Claims what nobody was told of; gives those keys. */
@@ -28,6 +29,6 @@ export function settleNotices(handle: Handle, keys: readonly string[], isTold: b
 }
 
 /** Forgets marks of what is not on the list any more. */
-export function forgetNotices(handle: Handle, kept: readonly string[]): void {
-  handle.statement(forget).run(JSON.stringify(kept));
+export function forgetNotices(handle: Handle, kept: readonly string[], judged: readonly string[]): void {
+  handle.statement(forget).run(JSON.stringify(kept), JSON.stringify(judged));
 }

@@ -56,7 +56,7 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.claimNotices({ keys: ["effect/a", "effect/b"], leaseMs: 1 });
     await tx.settleNotices(["effect/a"], true);
     await tx.settleNotices(["effect/b"], false);
-    await tx.forgetNotices(["effect/a"]);
+    await tx.forgetNotices(["effect/a"], []);
     await tx.wantRefreshes([{ tenant: "acme", connection: "stripe", account: "", kind: "customer", id: "c" }]);
     await tx.clampDue({
       receiptsMs: 1,

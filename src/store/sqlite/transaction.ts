@@ -264,8 +264,8 @@ export class SqliteTransaction implements Contract.StoreTx {
     this.#scopes.use(() => settleNotices(this.#handle, keys, isTold));
   }
 
-  async forgetNotices(kept: readonly string[]): Promise<void> {
-    this.#scopes.use(() => forgetNotices(this.#handle, kept));
+  async forgetNotices(kept: readonly string[], judged: readonly string[]): Promise<void> {
+    this.#scopes.use(() => forgetNotices(this.#handle, kept, judged));
   }
 
   async leaveWorker(name: string): Promise<void> {
