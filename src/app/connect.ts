@@ -73,6 +73,12 @@ export interface ConnectOptions<Name extends string> {
   readonly publicUrl?: string;
   /** Fetches a key that the provider names, such as by `kid`; certificates are fetched over https by default. */
   readonly fetchKey?: FetchKey;
+  /**
+   * Certificates in PEM. Where a provider names a certificate that is fetched, it then has to lead to one of
+   * these, through others that come with it; an intermediate counts as well as a root. By default a certificate
+   * counts that came over https from a host of the provider's.
+   */
+  readonly authorities?: readonly string[];
   /** What the provider's handshake needs: the token that it repeats, or who takes a secret that it sends once. */
   readonly handshake?: HandshakeSettings;
 }
@@ -117,6 +123,7 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "releaseBy",
   "publicUrl",
   "fetchKey",
+  "authorities",
   "handshake",
   "apply",
   "order",
@@ -172,12 +179,10 @@ export function prepareConnection({ id, options }: ConnectionConfig, checking: C
   if (options.publicUrl !== undefined && !isPlainUrl(options.publicUrl)) {
     invalid(id, "its publicUrl is no http or https URL without query and fragment");
   }
-  const { publicUrl } = options;
+  const { publicUrl, authorities } = options;
   const endingSecrets = secretEnds(id, options.secrets);
-  const keyring = openKeyring(rules.schemes, bareSecrets(options.secrets), {
-    publicUrl,
-    fetchKey: keyFetcher(rules, options),
-  });
+  const fetchKey = keyFetcher(rules, options);
+  const keyring = openKeyring(rules.schemes, bareSecrets(options.secrets), { publicUrl, fetchKey, authorities });
   const usable = keyring.kind === "usable";
   const connection: Connection = {
     id,

@@ -4,7 +4,7 @@ import { day } from "./spans.ts";
 
 /**
  * PayPal: RSA with SHA-256 over transmission id, time, the webhook's id and the body's CRC-32, under a certificate
- * that is fetched from PayPal's own hosts. The webhook's id stands where other connections have a secret. A CRC-32
+ * that is fetched from PayPal's own hosts; a connection's `authorities` says what it has to lead to as well. The webhook's id stands where other connections have a secret. A CRC-32
  * proves no body: whoever has one signature can make another body of the same. A transmission therefore counts for
  * one event, and what matters is to be fetched again.
  *

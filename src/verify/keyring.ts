@@ -1,4 +1,5 @@
 import { createHmac, hash, type KeyObject } from "node:crypto";
+import { readCertificates } from "./certificate-chain.ts";
 import { checkSecrets, secretBytesMin, unusable, type SecretProblem } from "./check-secrets.ts";
 import { FetchedKeys, type FetchKey } from "./fetched-keys.ts";
 import { hmacKey, type HashName, type HmacKey } from "./hmac.ts";
@@ -52,6 +53,8 @@ export interface KeyringOptions {
   readonly publicUrl?: string | undefined;
   /** Fetches keys that senders name. */
   readonly fetchKey?: FetchKey | undefined;
+  /** Certificates in PEM that fetched ones have to lead to; by default their host vouches for them. */
+  readonly authorities?: readonly string[] | undefined;
 }
 
 /** The secrets of one connection, made ready for its schemes. An empty one refuses everything. */
@@ -130,12 +133,25 @@ export function secretId(secret: string): string {
 }
 
 /** What a scheme needs that is not configured. */
-function lack(schemes: readonly Scheme[], { publicUrl, fetchKey }: KeyringOptions): string | undefined {
+function lack(schemes: readonly Scheme[], { publicUrl, fetchKey, authorities }: KeyringOptions): string | undefined {
   if (schemes.some(signsUrl) && publicUrl === undefined) {
     return "this provider signs the URL that it calls; set publicUrl to the one that it was given";
   }
   const fetches = schemes.some((scheme) => scheme.kind === "rsa" && scheme.certificate !== undefined);
-  return fetches && fetchKey === undefined ? "this provider names certificates that have to be fetched" : undefined;
+  if (fetches && fetchKey === undefined) return "this provider names certificates that have to be fetched";
+  if (authorities === undefined) return undefined;
+  if (!fetches) return "this provider names no certificates; leave out authorities";
+  return isEveryCertificate(authorities)
+    ? undefined
+    : "authorities has to be a list of certificates in PEM, at least one";
+}
+
+function isEveryCertificate(authorities: readonly string[]): boolean {
+  try {
+    return authorities.length > 0 && authorities.every((pem) => readCertificates(pem).length > 0);
+  } catch {
+    return false;
+  }
 }
 
 function isEmpty(secrets: readonly (string | undefined)[]): boolean {
@@ -161,7 +177,7 @@ function readsAsPublic(scheme: Scheme, secret: string): boolean {
   return readPublicKey(scheme as Ed25519Scheme | EcdsaScheme | RsaScheme, secret) !== undefined;
 }
 
-function keyScheme(scheme: Scheme, secrets: readonly string[], { fetchKey }: KeyringOptions): KeyedScheme {
+function keyScheme(scheme: Scheme, secrets: readonly string[], { fetchKey, authorities }: KeyringOptions): KeyedScheme {
   const authenticated = authenticatedBy(scheme);
   switch (scheme.kind) {
     case "hmac":
@@ -173,7 +189,7 @@ function keyScheme(scheme: Scheme, secrets: readonly string[], { fetchKey }: Key
     case "ed25519":
     case "ecdsa":
       if (scheme.kind === "rsa" && scheme.certificate !== undefined && fetchKey !== undefined) {
-        return certified(scheme, scheme.certificate, { secrets, fetchKey });
+        return certified(scheme, scheme.certificate, { secrets, fetchKey, authorities });
       }
       return {
         kind: "public",
@@ -198,9 +214,16 @@ function keyScheme(scheme: Scheme, secrets: readonly string[], { fetchKey }: Key
 function certified(
   scheme: RsaScheme,
   { hosts, urlHeader }: NonNullable<RsaScheme["certificate"]>,
-  { secrets, fetchKey }: { readonly secrets: readonly string[]; readonly fetchKey: FetchKey },
+  {
+    secrets,
+    fetchKey,
+    authorities,
+  }: { readonly secrets: readonly string[] } & Pick<KeyringOptions, "authorities"> & {
+      readonly fetchKey: FetchKey;
+    },
 ): KeyedCertified {
-  const certificates = new FetchedKeys(fetchKey, (pem) => readCertificate(pem, hosts));
+  const rules = { hosts, authorities: authorities?.flatMap(readCertificates) };
+  const certificates = new FetchedKeys(fetchKey, (pem) => readCertificate(pem, rules));
   const keys = readKeys(secrets, (secret) => secret);
   return { kind: "certified", scheme, authenticated: authenticatedBy(scheme), keys, hosts, urlHeader, certificates };
 }

@@ -1,4 +1,5 @@
-import { createPublicKey, type JsonWebKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createPublicKey, type JsonWebKey, type KeyObject, type X509Certificate } from "node:crypto";
+import { chainValidity, readCertificates, type Validity } from "./certificate-chain.ts";
 import { keyBytes } from "./key-bytes.ts";
 import type { EcdsaScheme, Ed25519Scheme, RsaScheme } from "./scheme.ts";
 
@@ -29,20 +30,27 @@ export function readJwk(text: string): { readonly key: KeyObject; readonly id: s
 }
 
 /** A certificate's key, with what has to hold where it is used. */
-export interface CertifiedKey {
+export interface CertifiedKey extends Validity {
   readonly key: KeyObject;
-  readonly fromMs: number;
-  readonly untilMs: number;
 }
 
-/** Reads a certificate that is of one of these hosts, by its name or its subject. */
-export function readCertificate(pem: string, hosts: readonly string[]): CertifiedKey | undefined {
+/** Whose certificates count, and which authorities they have to lead to, if that is asked for. */
+export interface CertificateRules {
+  readonly hosts: readonly string[];
+  readonly authorities?: readonly X509Certificate[] | undefined;
+}
+
+/** Reads the first certificate of a PEM text, of one of these hosts by its name or subject; others are of its chain. */
+export function readCertificate(pem: string, { hosts, authorities }: CertificateRules): CertifiedKey | undefined {
   try {
-    const { publicKey, subject, subjectAltName = "", validFrom, validTo } = new X509Certificate(pem);
+    const [certificate, ...others] = readCertificates(pem);
+    if (certificate === undefined) return undefined;
+    const { publicKey, subject, subjectAltName = "" } = certificate;
     const names = [...`${subject}\n${subjectAltName}`.matchAll(/(?:\bCN=|\bDNS:)([\w.*-]+)/g)].map(([, name]) => name);
     const isTheirs = names.some((name) => name !== undefined && isOfHost(name.replace(/^\*\./, ""), hosts));
     if (!isTheirs || !fits("rsa", publicKey)) return undefined;
-    return { key: publicKey, fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
+    const validity = chainValidity(certificate, { others, authorities: authorities ?? [certificate] });
+    return validity && { key: publicKey, ...validity };
   } catch {
     return undefined;
   }

@@ -109,7 +109,8 @@ export interface RsaScheme extends SignatureScheme {
   readonly padding: "pkcs1" | "pss";
   /**
    * The header that names the certificate's URL, and the hosts that may have one: each with its
-   * subdomains, over https. The certificate has to be valid and of one of these hosts too.
+   * subdomains, over https. The certificate has to be valid and of one of these hosts too, and where the
+   * connection names authorities, lead to one.
    */
   readonly certificate?: { readonly urlHeader: string; readonly hosts: readonly [string, ...string[]] };
 }
