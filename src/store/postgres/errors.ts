@@ -51,6 +51,11 @@ const readOnly = "25006";
 /** query_canceled: by statement_timeout or by somebody's hand. */
 const cancelled = "57014";
 
+/** Whether a user's statement was ended by the server's bound on its time, or by somebody's hand. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === cancelled;
+}
+
 const advice: Readonly<Partial<Record<ErrorCode, string>>> = {
   RACE_LOST: "the transaction lost a race and has to run again",
   STORE_BUSY: "another transaction holds a lock; try again",

@@ -1,6 +1,6 @@
 /** What a body may leave behind, and how none of it reaches another. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { defaults } from "../../domain/limits.ts";
 import { commit } from "../conformance/bundle.conformance.ts";
 import { createNotes, note, notesOf } from "../conformance/transactions.conformance.ts";
@@ -80,6 +80,19 @@ test("where the whole is bounded, statements count, and what is left bounds the 
   const [, first, , second] = bounds;
   expect(bounds).toEqual([11_000, first, 11_000, second, 11_000]);
   for (const left of [first, second]) expect(left).toBeLessThan(9_501);
+});
+
+test("a server that is quicker to end a statement than the client its timer is understood as the time that is over", async () => {
+  const { store } = await bundle();
+  await commit(store, async (tx) => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const endless = tx.attempt(() => tx.run("SELECT pg_sleep(1800)", []), { withinMs: 300 });
+    await expect(endless).rejects.toMatchObject({ code: "HANDLER_UNFINISHED" });
+    const nested = tx.attempt(() => tx.attempt(() => tx.run("SELECT pg_sleep(1800)", [])), { withinMs: 300 });
+    await expect(nested).rejects.toMatchObject({ code: "HANDLER_UNFINISHED" });
+    vi.useRealTimers();
+  });
 });
 
 test("a statement that nobody awaits does not lengthen the time of who waits for something else", async () => {

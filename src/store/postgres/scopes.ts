@@ -18,7 +18,7 @@ import { CounterfoilError, hasCode } from "../../domain/errors.ts";
 import { closedError, slowError, unfinishedError } from "../scope-errors.ts";
 import type { AttemptOptions } from "../store.ts";
 import type { DriverQuery, DriverResult } from "./driver.ts";
-import type { Doing } from "./errors.ts";
+import { type Doing, isCancelled } from "./errors.ts";
 import { mayLeave } from "./leavings.ts";
 import { lostRace } from "./lost-race.ts";
 import { NativeHandle } from "./native.ts";
@@ -105,8 +105,11 @@ export class Scopes {
       return value;
     } catch (error) {
       // Whatever the body made of it: with the lock it would have gone another way.
-      const met = scope.failed?.error;
-      throw await this.#undone(scope, hasCode(met, "STORE_BUSY") ? met : error);
+      const met = scope.failed?.error ?? error;
+      // The server bounds its statements by the same time, and its word may be read before the timer fires.
+      const isLate = withinMs !== undefined && isCancelled(met) && performance.now() >= scope.endMs;
+      const cause = isLate ? slowError(withinMs) : error;
+      throw await this.#undone(scope, hasCode(met, "STORE_BUSY") ? met : cause);
     }
   }
 
