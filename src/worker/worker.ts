@@ -54,6 +54,8 @@ export class Worker {
   #stopping: Promise<void> = Promise.resolve();
   #unsubscribe: readonly (() => void)[] = [];
   #watchers: (() => void)[] = [];
+  /** How often a commit was heard of that gave work. */
+  #heard = 0;
 
   constructor(runtime: Runtime, options: WorkerOptions = {}) {
     const {
@@ -103,10 +105,14 @@ export class Worker {
     const { store, wake } = this.#runtime;
     this.#unsubscribe = [
       wake.on("owed", () => {
+        this.#heard += 1;
         this.#dispatcher.expect();
         this.#wanted();
       }),
-      wake.on("arrived", () => this.#feeders.forEach((feeder) => feeder.poke())),
+      wake.on("arrived", () => {
+        this.#heard += 1;
+        for (const feeder of this.#feeders) feeder.poke();
+      }),
       // Work that other processes committed; polling finds what is not told.
       store.listen?.((news) => wake.committed(news)) ?? (() => undefined),
     ];
@@ -193,9 +199,12 @@ export class Worker {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     this.#watchers.push(resolve);
     const { written } = this.#dispatcher;
+    const heard = this.#heard;
     let more = false;
     for (const loop of [...this.#chores, ...this.#feeders, this.#dispatch]) more = (await loop.tick()) || more;
-    if (more || this.#dispatcher.running === 0) return more || this.#dispatcher.written > written;
+    // A hook may have ended, and given work, since the loop that would find it has looked.
+    const isNew = more || this.#dispatcher.written > written || this.#heard > heard;
+    if (more || this.#dispatcher.running === 0) return isNew;
     await this.#within(leftMs, ended);
     return true;
   }

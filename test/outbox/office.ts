@@ -9,6 +9,7 @@ import type { Obligation } from "../../src/domain/obligation.ts";
 import { type } from "../../src/domain/schema.ts";
 import type { TelemetryEvent } from "../../src/domain/telemetry.ts";
 import type { ObligationDetail } from "../../src/store/reader.ts";
+import type { TransactionOptions } from "../../src/store/store.ts";
 import { type FakeProvider, type FakeProviderOptions, startFakeProvider } from "../../src/testing/fake-provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { Runtime } from "../../src/work/runtime.ts";
@@ -59,6 +60,8 @@ export interface DeskOptions extends WorkerOptions {
   readonly database?: TemporaryDatabase;
   /** Awaited before each transaction of the worker's. */
   readonly beforeTransaction?: () => Promise<void>;
+  /** Runs each transaction of the worker's. */
+  readonly aroundTransaction?: <T>(run: () => Promise<T>, how: TransactionOptions) => Promise<T>;
   /** Hears each event right when it is told. */
   readonly onEvent?: (event: TelemetryEvent) => void;
 }
@@ -101,12 +104,13 @@ export class Office implements AsyncDisposable {
 
   /** Opens the database as another process would. */
   async desk(options: DeskOptions = {}): Promise<Desk> {
-    const { effects = [this.ship], clock = this.clock, serverMs, limits, onEvent, beforeTransaction } = options;
+    const { effects = [this.ship], clock = this.clock, serverMs, limits, onEvent } = options;
+    const { beforeTransaction, aroundTransaction = (run) => run() } = options;
     const { database = this.database } = options;
     const real = storeAt(database.address, { clock, serverMs });
     const store = wrappedStore(real, async (body, how) => {
       await beforeTransaction?.();
-      return real.transaction(body, how);
+      return aroundTransaction(() => real.transaction(body, how), how);
     });
     await store.migrate();
     await store.open();

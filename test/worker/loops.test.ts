@@ -1,4 +1,5 @@
 /** Loops that must not stop: through a store that is away, and work that throws. */
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
 import { openOffice } from "../outbox/office.ts";
@@ -139,6 +140,43 @@ test("draining does what is due and what that makes due, within its budget", asy
     return drained;
   });
   expect((await desk.see("slow")).obligation).toMatchObject({ state: "owed", reached: "maybe" });
+});
+
+test("what a hook owes while a turn has looked and not yet ended is carried out by the same drain", async () => {
+  await using office = await openOffice();
+  const mail = office.effect({}, "mail/v1");
+  const ship = office.effect({
+    settled: async ({ operation, owe }) => {
+      await owe(mail, { key: [`mail-${operation.input.order}`, "fulfil", "v1"], input: operation.input });
+    },
+  });
+  const [looked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let hook: "not yet" | "next" | "waits" = "not yet";
+  let turns = 0;
+  const desk = await office.desk({
+    effects: [ship, mail],
+    onEvent: (event) => {
+      if (event.kind === "attempt.ended" && event.state === "settling") hook = "next";
+    },
+    aroundTransaction: async (run, { plansKept: isTurn }) => {
+      if (hook === "next" && !isTurn) {
+        hook = "waits";
+        await looked.promise;
+        // Over once its place is free as well.
+        return run().finally(() => void setImmediate().then(over.resolve));
+      }
+      const value = await run();
+      // Not the first, which the end of the call has asked for: the drain's own.
+      if (hook === "waits" && isTurn && ++turns > 1) {
+        looked.resolve();
+        await over.promise;
+      }
+      return value;
+    },
+  });
+  await desk.owe("order-1");
+  await desk.work();
+  expect(await desk.state("mail-order-1")).toBe("done");
 });
 
 test("two drains at once share the work, and the first to end stops nothing of the other's", async () => {
