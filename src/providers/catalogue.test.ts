@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { traitsOf } from "../../test/kit/preset-traits.ts";
 import { catalogue } from "./catalogue.ts";
+import { defineProvider } from "./define-provider.ts";
 import { describeProvider, spanText } from "./describe-provider.ts";
 import { idempotency, type IdempotencyProfile } from "./idempotency.ts";
 import * as published from "./index.ts";
+import type { ProviderSpec } from "./provider-spec.ts";
 
 const file = new URL("../../docs/catalogue.md", import.meta.url);
 const triedFor =
@@ -92,3 +94,55 @@ test("what no vector and no SDK shows is called unconfirmed", () => {
   expect(named).not.toContain("stripe");
   expect(presets.find(({ name }) => name === "github")?.id).toBe("header x-github-delivery (not signed)");
 });
+
+/** The domain of a provider's documents, where it does not begin with the preset's name. */
+const domains: Readonly<Record<string, string>> = {
+  "adyen-platform": "adyen.com",
+  bitbucket: "atlassian.com",
+  "coinbase-commerce": "coinbase.com",
+  "discord-interactions": "discord.com",
+  jira: "atlassian.com",
+  "lemon-squeezy": "lemonsqueezy.com",
+  meta: "facebook.com",
+  "mollie-classic": "mollie.com",
+  msgraph: "microsoft.com",
+  quickbooks: "intuit.com",
+  "quickbooks-events": "intuit.com",
+  sendgrid: "twilio.com",
+  "slack-interactivity": "slack.dev",
+  square: "squareup.com",
+  "standard-webhooks": "github.com",
+  trello: "atlassian.com",
+};
+
+test.each(presets)("$name names a page of its provider's own", ({ name, docs }) => {
+  const { protocol, hostname, username, search } = new URL(docs);
+  expect({ protocol, username, search }).toEqual({ protocol: "https:", username: "", search: "" });
+  const domain = hostname.split(".").slice(-2).join(".");
+  if (name in domains) expect(domain).toBe(domains[name]);
+  else expect(domain.split(".")[0]).toBe(name);
+});
+
+/** Another value of each field that a preset calls unconfirmed somewhere. */
+const others: Partial<ProviderSpec> = {
+  schemes: published.github.rules.schemes,
+  identity: { id: { from: "body", path: ["other"] }, type: { from: "body", path: ["kind"] } },
+  handshake: { kind: "challenge", challengeParam: "c", tokenParam: "t" },
+  ackMs: 1,
+  redeliveryMs: 365 * 86_400_000 + 1,
+};
+
+test.each(Object.values(catalogue).filter(({ rules }) => Object.keys(rules.unconfirmed).length > 0))(
+  "what is unconfirmed of $name are settings, shown with what is known",
+  ({ rules }) => {
+    const shown = describeProvider(rules).unconfirmed;
+    for (const [field, known] of Object.entries(rules.unconfirmed) as [keyof ProviderSpec, string][]) {
+      const other = field === "retries" ? !rules.retries : others[field];
+      expect(other, field).toBeDefined();
+      expect(rules[field], field).not.toEqual(other);
+      expect(defineProvider({ ...rules, [field]: other }).rules[field], field).toEqual(other);
+      expect(shown[field]).toBe(known);
+      expect(known.length, field).toBeGreaterThan(10);
+    }
+  },
+);
