@@ -71,6 +71,14 @@ export type {
   QuestionHandshake,
   SecretHandshake,
 } from "./handshake.ts";
+export type {
+  PaypalAmount,
+  PaypalCapture,
+  PaypalEvents,
+  PaypalOrder,
+  PaypalRefund,
+  PaypalSubscription,
+} from "./paypal-events.ts";
 export type { EventMap, EventsOf, Provider, ProviderData } from "./provider.ts";
 export type {
   AnswerName,
@@ -83,6 +91,16 @@ export type {
   ProviderSpec,
 } from "./provider-spec.ts";
 export { sampleDelivery, signDelivery, type SampleOptions, type SignedDelivery } from "./sample-delivery.ts";
+export type {
+  ShopifyEvents,
+  ShopifyFulfillment,
+  ShopifyLineItem,
+  ShopifyOrder,
+  ShopifyPrivacyRequest,
+  ShopifyRefund,
+  ShopifyShop,
+} from "./shopify-events.ts";
+export type { SquareEvents, SquareMoney, SquareOrderChange, SquarePayment, SquareRefund } from "./square-events.ts";
 export {
   standardWebhooks,
   standardWebhooksSchemes,

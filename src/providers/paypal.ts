@@ -1,4 +1,5 @@
 import { defineProvider } from "./define-provider.ts";
+import type { PaypalEvents } from "./paypal-events.ts";
 import type { Provider } from "./provider.ts";
 import { day } from "./spans.ts";
 
@@ -10,7 +11,7 @@ import { day } from "./spans.ts";
  *
  * Source: https://developer.paypal.com/api/rest/webhooks/rest/
  */
-export const paypal: Provider<"paypal"> = defineProvider({
+export const paypal: Provider<"paypal", PaypalEvents> = defineProvider({
   name: "paypal",
   title: "PayPal",
   docs: "https://developer.paypal.com/api/rest/webhooks/rest/",

@@ -1,6 +1,7 @@
 import { bodyHmac } from "./body-hmac.ts";
 import { defineProvider } from "./define-provider.ts";
 import type { Provider } from "./provider.ts";
+import type { ShopifyEvents } from "./shopify-events.ts";
 import { hour } from "./spans.ts";
 
 /**
@@ -10,7 +11,7 @@ import { hour } from "./spans.ts";
  *
  * Source: https://shopify.dev/docs/apps/build/webhooks
  */
-export const shopify: Provider<"shopify"> = defineProvider({
+export const shopify: Provider<"shopify", ShopifyEvents> = defineProvider({
   name: "shopify",
   title: "Shopify",
   docs: "https://shopify.dev/docs/apps/build/webhooks",

@@ -2,13 +2,14 @@ import { bodyHmac } from "./body-hmac.ts";
 import { defineProvider } from "./define-provider.ts";
 import type { Provider } from "./provider.ts";
 import { day } from "./spans.ts";
+import type { SquareEvents } from "./square-events.ts";
 
 /**
  * Square: HMAC-SHA256 over the notification URL, as configured there, and the body.
  *
  * Source: https://developer.squareup.com/docs/webhooks/step3validate
  */
-export const square: Provider<"square"> = defineProvider({
+export const square: Provider<"square", SquareEvents> = defineProvider({
   name: "square",
   title: "Square",
   docs: "https://developer.squareup.com/docs/webhooks/step3validate",

@@ -10,6 +10,9 @@ import {
   defineProvider,
   generic,
   github,
+  paypal,
+  shopify,
+  square,
   standardWebhooks,
   stripe,
   type Provider,
@@ -68,6 +71,26 @@ typed.on("invoice.finalized", ({ event }) => {
 typed.on("charge.refundd", () => {});
 connect({ provider: stripe, handlers: [refunded, paid] });
 connect({ provider: typed, handlers: [refunded, paid] });
+
+shopify.on("refunds/create", ({ event }) => {
+  yes<Same<typeof event.data.order_id, number>>();
+  // @ts-expect-error a field that the webhook has not
+  void event.data.order;
+});
+paypal.on("PAYMENT.CAPTURE.COMPLETED", ({ event }) => {
+  yes<Same<typeof event.data.amount.value, string>>();
+});
+square.on("payment.updated", ({ event }) => {
+  yes<Same<typeof event.data.object.payment.version, number | undefined>>();
+});
+// An open map: what it does not know is for a schema, or for the user's own types.
+shopify.on("themes/publish", ({ event }) => {
+  yes<Same<typeof event.data, unknown>>();
+});
+const themes = shopify.typed<{ readonly type: "themes/publish"; readonly data: { readonly id: number } }>();
+connect({ provider: shopify, handlers: [themes.on("themes/publish", ({ event }) => void event.data.id.toFixed())] });
+// @ts-expect-error a topic that the user's own types have not
+themes.on("themes/publsh", () => {});
 
 standardWebhooks.on("contact.created", ({ event }) => {
   yes<Same<typeof event.data, unknown>>();
