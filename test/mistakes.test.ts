@@ -119,7 +119,7 @@ describe("in the configuration", () => {
     expect(texts).toMatchInlineSnapshot(`
       [
         "CONFIG_INVALID: Cannot use this configuration: there is no option "onAtention"; known are store, connections, effects, resources, basePath, limits, telemetry, onAttention, migrate, testing",
-        "CONFIG_INVALID: Cannot use connection "stripe": there is no option "retries"; known are provider, secrets, tenant, handlers, failing, mode, bodyBytesMax, retention, suspectWindow, silentAfter, releaseBy, publicUrl, fetchKey, authorities, handshake, apply, order",
+        "CONFIG_INVALID: Cannot use connection "stripe": there is no option "retries"; known are provider, secrets, tenant, handlers, failing, mode, missingMode, bodyBytesMax, retention, suspectWindow, silentAfter, releaseBy, publicUrl, fetchKey, authorities, handshake, apply, order",
       ]
     `);
   });

@@ -5,7 +5,7 @@ import { defaults, type Limits } from "../domain/limits.ts";
 import { namePart } from "../domain/names.ts";
 import { isFinalStatus } from "../http/answer.ts";
 import { largestBody } from "../http/body-pool.ts";
-import type { Connection, Sender, TenantOf } from "../inbox/connection.ts";
+import { type Connection, type MissingMode, missingModes, type Sender, type TenantOf } from "../inbox/connection.ts";
 import type { HandshakeSettings } from "../providers/handshake.ts";
 import type { ProviderRules } from "../providers/provider-spec.ts";
 import type { Capabilities } from "../store/store.ts";
@@ -48,6 +48,13 @@ export interface ConnectOptions<Name extends string> {
   readonly order?: (event: Event) => string | null;
   /** Take only events of this mode; others are `ignored`. */
   readonly mode?: "live" | "test";
+  /**
+   * What becomes of an event that does not tell its mode, where `mode` is set: it is kept for the operator, ignored,
+   * or taken as one of this mode.
+   *
+   * @default "quarantine"
+   */
+  readonly missingMode?: MissingMode;
   /** Largest body in bytes; the provider's own cap by default. */
   readonly bodyBytesMax?: number;
   /** How long payload bytes stay after a final outcome; `"0s"` keeps none. */
@@ -116,6 +123,7 @@ const known: ReadonlySet<string> = new Set<keyof ConnectOptions<string>>([
   "handlers",
   "failing",
   "mode",
+  "missingMode",
   "bodyBytesMax",
   "retention",
   "suspectWindow",
@@ -192,6 +200,7 @@ export function prepareConnection({ id, options }: ConnectionConfig, checking: C
     handlers: handlersByType(id, options),
     failing,
     mode: options.mode ?? null,
+    missingMode: missingMode(id, options),
     bodyBytesMax,
     handlerMs: handlerMsOf(rules, checking),
     bytesKeptMs: options.retention ? durationMs(options.retention.bytes) : limits.bytesMs,
@@ -205,6 +214,15 @@ export function prepareConnection({ id, options }: ConnectionConfig, checking: C
   };
   secrets.set(connection, bareSecrets(options.secrets));
   return { connection, problem: usable ? null : `Cannot serve connection "${id}": ${keyring.message}` };
+}
+
+function missingMode(id: string, { mode, missingMode: chosen }: ConnectOptions<string>): MissingMode {
+  if (chosen === undefined) return "quarantine";
+  if (!missingModes.includes(chosen)) {
+    invalid(id, `missingMode is one of ${missingModes.join(", ")}, not "${String(chosen)}"`);
+  }
+  if (mode === undefined) invalid(id, "missingMode is for a connection that takes one mode only; set mode too");
+  return chosen;
 }
 
 function silentAfterMs(id: string, { silentAfter }: ConnectOptions<string>, { isFound }: Checking): number | null {

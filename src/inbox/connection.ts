@@ -10,6 +10,10 @@ export type Sender<Name extends string = string> = Pick<Provider<Name>, "name" |
 /** Gives the tenant of a signed account; `null` when the account belongs to none. */
 export type TenantOf = (account: string) => string | null;
 
+/** What may become of an event that does not tell its mode. */
+export const missingModes = ["quarantine", "ignore", "accept"] as const;
+export type MissingMode = (typeof missingModes)[number];
+
 /** One configured source, checked and ready. */
 export interface Connection {
   readonly id: string;
@@ -24,6 +28,8 @@ export interface Connection {
   readonly apply: "now" | "later";
   /** The mode whose events are taken; others are `ignored`. `null` takes every mode. */
   readonly mode: "live" | "test" | null;
+  /** What becomes of an event that does not tell its mode, where only one is taken. */
+  readonly missingMode: MissingMode;
   readonly bodyBytesMax: number;
   /** Time of one run of a handler while the sender waits, its statements included: what its patience leaves. */
   readonly handlerMs: number;

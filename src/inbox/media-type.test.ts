@@ -13,6 +13,7 @@ const connection: Connection = {
   handlers: new Map(),
   failing: "hold",
   mode: null,
+  missingMode: "quarantine",
   bodyBytesMax: 1,
   handlerMs: 1,
   bytesKeptMs: 0,

@@ -113,8 +113,12 @@ function readingOf(connection: Connection, { read, bytes, content, ...parsed }: 
   if (read.unreadable !== null) return decided("quarantined", read.unreadable);
   if (tenant.problem !== null) return decided("quarantined", tenant.problem);
   if (connection.mode !== null) {
-    if (identity.mode === undefined) return decided("quarantined", "it does not tell its mode");
-    if (identity.mode !== connection.mode) return decided("ignored", `mode is ${identity.mode}`);
+    const { mode } = identity;
+    if (mode !== undefined && mode !== connection.mode) return decided("ignored", `mode is ${mode}`);
+    if (mode === undefined && connection.missingMode !== "accept") {
+      const outcome = connection.missingMode === "ignore" ? "ignored" : "quarantined";
+      return decided(outcome, "it does not tell its mode");
+    }
   }
   const handler = connection.handlers.get(identity.type);
   if (handler === undefined) return decided("ignored", unmappedReason);

@@ -56,3 +56,43 @@ test("an event of the other mode is acknowledged and ignored; one that does not 
   expect(await server.owed()).toEqual([]);
   expect(server.events.filter(({ kind }) => kind === "handler.failed" || kind === "delivery.failed")).toEqual([]);
 });
+
+test("what becomes of an event that does not tell its mode is a setting", async () => {
+  const common = { provider: stripe, secrets: [caseSecret], tenant: "acme", handlers: [seen], mode: "live" } as const;
+  const server = await startCase({
+    connections: [
+      connect("ignores", { ...common, missingMode: "ignore" }),
+      connect("accepts", { ...common, missingMode: "accept" }),
+    ],
+    tables: ["CREATE TABLE seen (connection TEXT, event TEXT)"],
+  });
+  for (const connection of ["ignores", "accepts"]) {
+    for (const [id, mode] of [
+      ["evt-none", {}],
+      ["evt-other", { livemode: "yes" }],
+      ["evt-test", { livemode: false }],
+    ] as const) {
+      const body = { ...mode, data: { object: { metadata: {} } } };
+      const options = { secret: caseSecret, type: "payment_intent.succeeded", id, timestampMs: Date.now(), body };
+      const delivery = sampleDelivery(stripe.rules, options);
+      expect(await server.post(delivery, connection)).toMatchObject({ status: 200, event: id });
+    }
+  }
+  const taken = await server.rows(`SELECT connection, event FROM seen ORDER BY ${dialect.insertionOrder}`);
+  expect(taken).toEqual(["evt-none", "evt-other"].map((event) => ({ connection: "accepts", event })));
+  const ignored = await server.app.operator({ who: "test" }).receipts({ outcome: "ignored" });
+  expect(ignored.map(({ connection, eventId, reason }) => `${connection} ${eventId}: ${reason}`).toReversed()).toEqual([
+    "ignores evt-none: it does not tell its mode",
+    "ignores evt-other: it does not tell its mode",
+    "ignores evt-test: mode is test",
+    "accepts evt-test: mode is test",
+  ]);
+});
+
+test.each([
+  [{ missingMode: "drop", mode: "live" }, "missingMode is one of quarantine, ignore, accept"],
+  [{ missingMode: "ignore" }, "missingMode is for a connection that takes one mode only; set mode too"],
+])("the setting %j is refused, with what to write", async (given, says) => {
+  const options = { provider: stripe, secrets: [caseSecret], tenant: "acme", handlers: [seen], ...given };
+  await expect(startCase({ connections: [connect("live", options as never)] })).rejects.toThrow(says);
+});
