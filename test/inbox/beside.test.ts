@@ -2,7 +2,7 @@
  * Handlers of a group that run beside each other leave what they would have left one after the other: they read
  * what they write, in as many statements as each happens to take.
  */
-import { connect } from "counterfoil";
+import { connect, effect, type } from "counterfoil";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Inbox } from "../../src/inbox/inbox.ts";
@@ -17,15 +17,23 @@ interface Step {
   /** Statements before the counter is read. */
   readonly looks: number;
   readonly counts: boolean;
+  /** Under a key of its own, or under one that all owe with an input of their own. */
+  readonly owes?: "own" | "shared" | undefined;
   /** Reads what `waits` in the same run waits for. */
-  readonly end?: "refuses" | "arrives" | "waits";
+  readonly end?: "refuses" | "fails" | "arrives" | "waits" | undefined;
 }
+
+const note = effect("note/v1", {
+  input: type<{ event: string }>(),
+  request: ({ input }) => ({ method: "POST", url: "https://notes.example/v1", json: input }),
+  idempotency: { header: "Idempotency-Key", keyLifetime: "24h" },
+});
 
 /** One counter that every event reads, and writes one higher. */
 async function counting() {
   let [running, most] = [0, 0];
-  const counted = sender.on("counted", async ({ event, tx, refuse, arrived, waitFor }) => {
-    const { looks, counts, end } = event.data as Step;
+  const counted = sender.on("counted", async ({ event, tx, owe, refuse, arrived, waitFor }) => {
+    const { looks, counts, owes, end } = event.data as Step;
     running += 1;
     most = Math.max(most, running);
     try {
@@ -37,7 +45,9 @@ async function counting() {
       }
       const [row] = await tx.sql`SELECT n FROM counters`;
       await tx.sql`UPDATE counters SET n = ${Number(row?.["n"]) + 1}`;
+      if (owes) await owe(note, { key: [owes === "own" ? event.id : "shared"], input: { event: event.id } });
       if (end === "refuses") return refuse("counted for nothing");
+      if (end === "fails") throw new Error("counted for nothing");
       if (end === "arrives") {
         await tx.sql`INSERT INTO arrivals VALUES (${event.id})`;
         await arrived("parent", "p");
@@ -48,6 +58,7 @@ async function counting() {
   });
   const server = await startCase({
     connections: [connect("sender", { provider: sender, secrets: [caseSecret], tenant: "acme", handlers: [counted] })],
+    effects: [note],
     tables: [
       "CREATE TABLE counters (n INTEGER)",
       "INSERT INTO counters VALUES (0)",
@@ -93,21 +104,32 @@ test(
   "none of a group's work is lost, however many statements each of its handlers takes",
   { timeout: 120_000 },
   async () => {
-    const { earn, turn, count } = await counting();
+    const { earn, turn, count, owed } = await counting();
     const step = fc.record({
       looks: fc.integer({ min: 0, max: 3 }),
       counts: fc.boolean(),
-      end: fc.option(fc.constant("refuses" as const), { nil: undefined, freq: 6 }),
+      owes: fc.option(fc.constantFrom("own", "own", "shared"), { nil: undefined }),
+      end: fc.option(fc.constantFrom("refuses", "fails"), { nil: undefined, freq: 6 }),
     });
+    let isShared = false;
+    const outcomeOf = ({ counts, owes, end }: Step): string => {
+      if (!counts) return "applied";
+      if (end) return end === "fails" ? "held" : "refused";
+      if (owes === "shared" && isShared) return "conflict";
+      isShared ||= owes === "shared";
+      return "applied";
+    };
     const groups = fc.array(fc.array(step, { minLength: 2, maxLength: 12 }), { minLength: 1, maxLength: 3 });
     await earn({ looks: 0, counts: false });
     await fc.assert(
       fc.asyncProperty(groups, async (given) => {
         for (const steps of given) {
-          const before = await count();
-          const outcomes = await turn(steps as readonly Step[]);
-          expect(outcomes).toEqual(steps.map(({ counts, end }) => (counts && end ? "refused" : "applied")));
-          expect(await count()).toBe(before + steps.filter(({ counts, end }) => counts && !end).length);
+          const [counted, owing] = [await count(), (await owed()).length];
+          const outcomes = steps.map(outcomeOf);
+          expect(await turn(steps)).toEqual(outcomes);
+          const applied = steps.filter(({ counts }, index) => counts && outcomes[index] === "applied");
+          expect(await count()).toBe(counted + applied.length);
+          expect((await owed()).length).toBe(owing + applied.filter(({ owes }) => owes).length);
         }
       }),
       { numRuns: 40 },
