@@ -38,6 +38,9 @@ export const listings: Readonly<Record<string, Listing>> = {
     read: async (operator, { limit, after }) => (await operator.attention({ limit, after })).map(attentionRecord),
   },
   receipts: receipts(),
+  // The same by the word that people have for them.
+  events: receipts(),
+  queued: receipts("queued"),
   held: receipts("held"),
   parked: receipts("parked"),
   conflicts: receipts("conflict"),
@@ -63,7 +66,11 @@ export const listings: Readonly<Record<string, Listing>> = {
 function receipts(only?: Outcome): Listing {
   return {
     filters: ["connection", "event", "before", ...(only ? [] : (["outcome"] as const))],
-    columns: ["id", "connection", "eventId", "type", "outcome", "receivedAt", "deliveries", "reason"],
+    columns: [
+      ...["id", "connection", "eventId", "type"],
+      ...(only ? ["receivedAt", "tries", "dueAt"] : ["outcome", "receivedAt", "deliveries"]),
+      "reason",
+    ],
     next: ["before", "id"],
     read: async (operator, { connection, event, outcome = only, limit, before }) =>
       (await operator.receipts({ connection, outcome, eventId: event }, { limit, before })).map(receiptRecord),

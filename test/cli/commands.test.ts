@@ -194,8 +194,12 @@ test("held and parked events are listed apart, and a filter that does not fit is
   );
   expect((await shop.run("status", "--json")).json).toMatchObject([{ lastHeld: { eventId: "evt_broken" } }]);
   expect((await shop.run("list", "held")).stdout).toMatch(
-    /evt_broken .* held .* HANDLER_FAILED: Error at counterfoil\.config\.ts:\d+\n$/,
+    /tries +dueAt +reason\n.*evt_broken .* 1 +\S+T\S+Z +HANDLER_FAILED: Error at counterfoil\.config\.ts:\d+\n$/,
   );
+  const events = (await shop.run("list", "events")).stdout;
+  expect(events).toMatch(/evt_unknown .* parked .*\n.*evt_broken .* held /);
+  expect((await shop.run("list", "receipts")).stdout).toBe(events);
+  expect((await shop.run("list", "queued")).stdout).toBe("No queued.\n");
   expect((await shop.run("list", "parked", "--json")).json).toMatchObject([
     { eventId: "evt_unknown", reason: "waits for order" },
   ]);
