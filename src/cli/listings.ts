@@ -66,11 +66,9 @@ export const listings: Readonly<Record<string, Listing>> = {
 function receipts(only?: Outcome): Listing {
   return {
     filters: ["connection", "event", "before", ...(only ? [] : (["outcome"] as const))],
-    columns: [
-      ...["id", "connection", "eventId", "type"],
-      ...(only ? ["receivedAt", "tries", "dueAt"] : ["outcome", "receivedAt", "deliveries"]),
-      "reason",
-    ],
+    columns: only
+      ? ["id", "connection", "eventId", "type", "receivedAt", "tries", "dueAt", "reason"]
+      : ["id", "connection", "eventId", "type", "outcome", "receivedAt", "deliveries", "reason"],
     next: ["before", "id"],
     read: async (operator, { connection, event, outcome = only, limit, before }) =>
       (await operator.receipts({ connection, outcome, eventId: event }, { limit, before })).map(receiptRecord),
