@@ -74,7 +74,7 @@ export type { Received, ReceivedItem } from "./inbox/arrival.ts";
 export type { ObligationAction } from "./operator/act-on-obligation.ts";
 export type { ReceiptAction } from "./operator/act-on-receipt.ts";
 export type { Acted } from "./operator/acting.ts";
-export type { BulkAction, BulkResult, ManyObligations, ManyReceipts } from "./operator/bulk.ts";
+export type { BulkAction, BulkResult, ManyObligations, ManyReceipts, ManyRefreshes } from "./operator/bulk.ts";
 export type { Done } from "./operator/done.ts";
 export type { KeyStanding } from "./operator/key-standing.ts";
 export type { NextStep } from "./operator/next-step.ts";

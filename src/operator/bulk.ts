@@ -12,6 +12,7 @@ import { actOnObligation, type ObligationVerb } from "./act-on-obligation.ts";
 import type { Acted, Acting } from "./acting.ts";
 import { apply, reprocess } from "./apply.ts";
 import { cancel } from "./cancel.ts";
+import { dropRefresh } from "./drop-refresh.ts";
 import { lookup } from "./lookup.ts";
 import { retry } from "./retry.ts";
 
@@ -36,6 +37,12 @@ export interface ManyReceipts {
   readonly since?: Instant | undefined;
 }
 
+/** Which refreshes: all of these must fit. */
+export interface ManyRefreshes {
+  readonly kind: string;
+  readonly connection?: string | undefined;
+}
+
 interface BulkOptions {
   /** Count, and change nothing. */
   readonly dryRun?: boolean | undefined;
@@ -49,6 +56,7 @@ export type BulkAction = BulkOptions &
     | { readonly action: "retry" | "lookup"; readonly where: ManyObligations }
     | { readonly action: "cancel"; readonly where: ManyObligations; readonly reason: string }
     | { readonly action: "apply" | "reprocess"; readonly where: ManyReceipts }
+    | { readonly action: "drop"; readonly where: ManyRefreshes }
   );
 
 /** What came of it. */
@@ -102,6 +110,8 @@ function steps(acting: Acting, request: BulkAction): AsyncGenerator<Step, void> 
     case "apply":
     case "reprocess":
       return receiptSteps(acting, request.where, { act: request.action === "apply" ? apply : reprocess, why });
+    case "drop":
+      return refreshSteps(acting, request.where, why);
     default:
       throw new TypeError(`Cannot act on many: ${String(request satisfies never)} is no action for many`);
   }
@@ -133,6 +143,20 @@ async function* receiptSteps(
   for await (const one of newestFirst(page, (found) => found.receivedAt >= since)) {
     if (type !== undefined && one.type !== type) continue;
     yield () => act(acting, { receiptId: one.id, version: one.version, why });
+  }
+}
+
+async function* refreshSteps(
+  acting: Acting,
+  { kind, connection }: ManyRefreshes,
+  why: string | undefined,
+): AsyncGenerator<Step, void> {
+  const { reader } = acting.runtime.store;
+  for (let after: string | undefined; ;) {
+    const page = await reader.refreshes({ connection }, { limit: pageRows, after });
+    for (const one of page) if (one.kind === kind) yield () => dropRefresh(acting, one, why);
+    if (page.length < pageRows) return;
+    after = page.at(-1)?.cursor;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ResourceKey } from "../store/store.ts";
 import { transact } from "../work/transact.ts";
 import { type Acted, type Acting, tell } from "./acting.ts";
+import { resourceTarget } from "./drop-refresh.ts";
 import { notAllowed, notFound } from "./refusal.ts";
 
 /** Names a resource, and why it is asked for. */
@@ -20,7 +21,7 @@ export async function refresh(acting: Acting, { why, ...given }: RefreshAction):
   }
   const tenant = typeof connection.tenant === "string" ? connection.tenant : connection.tenant(account);
   if (tenant === null) throw notAllowed("refresh", thing, "its account belongs to no tenant");
-  const target = `resource/${JSON.stringify([connectionId, account, kind, id])}`;
+  const target = resourceTarget(given);
   await transact(runtime, async (tx, signals) => {
     await tx.wantRefreshes([{ connection: connectionId, account, kind, id, tenant }]);
     signals.arrived = true;

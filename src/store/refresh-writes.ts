@@ -57,6 +57,8 @@ export interface RefreshWrites {
   }): Promise<readonly ClaimedRefresh[]>;
   /** Ends a refresh; false where a later ticket was taken, which changes nothing. */
   endRefresh(end: RefreshEnd): Promise<boolean>;
+  /** Takes back a refresh that waits or has failed; false where it runs, or is not as it was read. */
+  dropRefresh(refresh: Refresh): Promise<boolean>;
 }
 
 /** A refresh as operators see it. */

@@ -251,6 +251,12 @@ test("a refresh of a kind that the configuration lacks is counted, listed, and f
   const cursor = / --after (\S+)$/m.exec(listed.stdout)?.[1] ?? "";
   expect((await shop.run("list", "refreshes", "--after", cursor)).stdout).toBe("No refreshes.\n");
   expect((await shop.run("doctor")).stdout).toMatch(/refresh of customer is due.*registers no resource of that kind/);
+  expect(await shop.run("bulk", "drop")).toMatchObject({ code: 2, stderr: expect.stringContaining("needs --kind") });
+  expect((await shop.run("bulk", "drop", "--kind", "customer")).stdout).toBe(
+    "1 fit. To drop them: the same with --yes\n",
+  );
+  expect((await shop.run("bulk", "drop", "--kind", "customer", "--yes")).stdout).toMatch(/^1 changed, 0 with nothing/);
+  expect((await shop.run("list", "refreshes")).stdout).toBe("No refreshes.\n");
 });
 
 test("prune counts what is old, in text and in JSON, and says when nothing is", async () => {

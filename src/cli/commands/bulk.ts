@@ -18,6 +18,7 @@ interface BulkCommandOptions extends ActingOptions {
   readonly outcome?: Outcome;
   readonly type?: string;
   readonly connection?: string;
+  readonly kind?: string;
   readonly since?: Instant;
   readonly reason?: string;
   readonly yes?: boolean;
@@ -25,27 +26,30 @@ interface BulkCommandOptions extends ActingOptions {
 
 const ofObligations = ["state", "tenant", "effect", "key", "reason"] as const;
 const ofEvents = ["outcome", "type"] as const;
+const ofRefreshes = ["kind"] as const;
 const actions: Readonly<Record<Action, readonly (keyof BulkCommandOptions)[]>> = {
-  retry: ofEvents,
-  lookup: ofEvents,
-  cancel: ofEvents,
-  apply: ofObligations,
-  reprocess: ofObligations,
+  retry: [...ofEvents, ...ofRefreshes],
+  lookup: [...ofEvents, ...ofRefreshes],
+  cancel: [...ofEvents, ...ofRefreshes],
+  apply: [...ofObligations, ...ofRefreshes],
+  reprocess: [...ofObligations, ...ofRefreshes],
+  drop: [...ofObligations, ...ofEvents, "since"],
 };
 
 export function bulkCommand(): Command {
   return acting(
     baseCommand({
       name: "bulk",
-      summary: "Act on many obligations or events at once; counts them, and changes nothing, without --yes",
+      summary: "Act on many obligations, events or refreshes at once; counts them, and changes nothing, without --yes",
       details:
         "retry, lookup and cancel act on obligations (stuck ones, unless --state says otherwise), apply and reprocess on " +
-        "events (held ones, unless --outcome does). Each is audited, and refused, by itself. It may be stopped and said again.",
+        "events (held ones, unless --outcome does), drop on refreshes of a kind that nobody asks for any more. Each is audited, and refused, by itself. It may be stopped and said again.",
       examples: [
         "bulk retry --effect ship/v1 --since 2026-11-30T04:00:00Z",
         "bulk retry --effect ship/v1 --since 2026-11-30T04:00:00Z --yes --why 'the carrier is up again'",
         "bulk cancel --state uncertain --tenant acme --reason 'the season is over' --yes",
         "bulk apply --connection stripe --type charge.refunded --json",
+        "bulk drop --kind customer --yes --why 'no code keeps customers any more'",
       ],
     }),
   )
@@ -59,6 +63,7 @@ export function bulkCommand(): Command {
     )
     .option("--type <type>", "events: of this type")
     .option("--connection <id>", "of this connection")
+    .option("--kind <kind>", "drop: refreshes of this kind")
     .option("--since <time>", "owed, or received, at this time or later", zonedTime)
     .option("--reason <text>", "cancel: why nothing more is owed, for the audit")
     .option("--yes", "do it, after a look at the count")
@@ -66,6 +71,7 @@ export function bulkCommand(): Command {
       const stray = actions[action].find((name) => options[name] !== undefined);
       if (stray !== undefined) command.error(`error: option --${stray} does not fit bulk ${action}`);
       if (action === "cancel" && options.reason === undefined) command.error("error: bulk cancel needs --reason");
+      if (action === "drop" && options.kind === undefined) command.error("error: bulk drop needs --kind");
       const result = await withOperator(options, (operator) => operator.bulk(requestOf(action, options)));
       const dryRun = !options.yes;
       printResult(options, { action, dryRun, ...result }, () => bulkText(action, dryRun, result));
@@ -74,7 +80,9 @@ export function bulkCommand(): Command {
 
 function requestOf(action: Action, options: BulkCommandOptions): BulkAction {
   const { state, tenant, effect, key: keyPrefix, outcome, type, connection, since, reason = "", why, yes } = options;
+  const { kind = "" } = options;
   const shared = { dryRun: !yes, why };
+  if (action === "drop") return { action, where: { kind, connection }, ...shared };
   if (action === "apply" || action === "reprocess") {
     return { action, where: { outcome, type, connection, since }, ...shared };
   }

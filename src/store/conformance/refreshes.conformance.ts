@@ -156,6 +156,33 @@ export function exerciseRefreshes(make: MakeBundle): void {
       expect(await reader.attention({ limit: 9 })).toMatchObject([{ resource: "invoice" }]);
     });
 
+    test("one that is taken back is owed no more, until it is wanted again; one that runs stays", async () => {
+      const drop = async (refresh = read()): Promise<boolean> => {
+        const found = (await refresh)!;
+        return commit(bundle().store, (tx) => tx.dropRefresh(found));
+      };
+      await want(draft);
+      const seen = read();
+      await seen;
+      bundle().clock.advance(1);
+      await want(draft);
+      expect(await drop(seen), "it was wanted since it was read").toBe(false);
+      expect(await drop()).toBe(true);
+      expect(await read()).toMatchObject({ dueAt: null, reason: null, running: false });
+      expect(await drop(), "nothing is owed").toBe(false);
+      expect(await claim()).toEqual([]);
+      await want(draft);
+      const running = await claimed();
+      expect(await drop(), "it runs").toBe(false);
+      bundle().clock.advance(leaseMs);
+      expect(await drop()).toBe(true);
+      expect(await end(running)).toBe(false);
+      await want(draft);
+      await end(await claimed(), { tries: 1, reason: "status 404" });
+      expect(await drop()).toBe(true);
+      expect(await bundle().store.reader.attention({ limit: 9 })).toEqual([]);
+    });
+
     test("kinds are claimed apart, the oldest first, and no more than asked", async () => {
       for (const id of ["c-3", "c-1", "c-2"]) {
         await want({ ...draft, id });

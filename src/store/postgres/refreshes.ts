@@ -78,6 +78,21 @@ export async function endRefresh(handle: Handle, ended: RefreshEnd): Promise<boo
   return (await handle.run(end, [tries, plain(reason), dueAt, handle.stamp.wallMs, ...key])).length === 1;
 }
 
+const drop = sql(
+  "refresh.drop",
+  `UPDATE counterfoil.refreshes SET due_at = NULL, reason = NULL, again = false, tries = 0, lease_until = NULL, updated_at = $1
+   WHERE connection = $2 AND account = $3 AND kind = $4 AND id = $5 AND ticket = $6 AND updated_at = $7
+     AND (due_at IS NOT NULL OR reason IS NOT NULL) AND (lease_until IS NULL OR lease_until <= $1)
+   RETURNING 1`,
+);
+
+/** Takes back a refresh; `false` where it runs, or is not as it was read. */
+export async function dropRefresh(handle: Handle, refresh: Refresh): Promise<boolean> {
+  const { connection, account, kind, id, ticket, updatedAt } = refresh;
+  const key = [connection, account, kind, id, ticket, updatedAt];
+  return (await handle.run(drop, [handle.stamp.wallMs, ...key])).length === 1;
+}
+
 // Index refreshes_failed.
 const failed = sql(
   "read.failed-refreshes",

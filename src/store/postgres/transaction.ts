@@ -30,7 +30,7 @@ import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
-import { claimRefreshes, endRefresh, wantRefreshes } from "./refreshes.ts";
+import { claimRefreshes, dropRefresh, endRefresh, wantRefreshes } from "./refreshes.ts";
 import type { Scopes } from "./scopes.ts";
 import { numbered, templateText } from "./statements.ts";
 import { clampDue, leaveWorker, seeWorker } from "./upkeep.ts";
@@ -244,6 +244,10 @@ export class PostgresTransaction implements Contract.StoreTx {
 
   async endRefresh(end: Contract.RefreshEnd): Promise<boolean> {
     return endRefresh(this.#handle, end);
+  }
+
+  async dropRefresh(refresh: Contract.Refresh): Promise<boolean> {
+    return dropRefresh(this.#handle, refresh);
   }
 
   async audit(entry: Contract.AuditEntry): Promise<void> {

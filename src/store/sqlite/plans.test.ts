@@ -58,6 +58,8 @@ async function useEverything({ store }: { readonly store: Store }): Promise<void
     await tx.settleNotices(["effect/b"], false);
     await tx.forgetNotices(["effect/a"], []);
     await tx.wantRefreshes([{ tenant: "acme", connection: "stripe", account: "", kind: "customer", id: "c" }]);
+    const waits = { running: false, dueAt: tx.now, reason: null, updatedAt: tx.now };
+    await tx.dropRefresh({ tenant: "", connection: "", account: "", kind: "", id: "", ticket: 0, tries: 0, ...waits });
     await tx.clampDue({
       receiptsMs: 1,
       deadlinesMs: 1,

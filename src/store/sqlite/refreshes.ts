@@ -71,6 +71,20 @@ export function endRefresh(handle: Handle, ended: RefreshEnd): boolean {
   return handle.statement(end).run(tries, reason, dueAt, wallMs, connection, account, kind, id, ticket).changes === 1;
 }
 
+const drop = sql(
+  "refresh.drop",
+  `UPDATE counterfoil_refreshes SET due_at = NULL, reason = NULL, again = 0, tries = 0, lease_until = NULL, updated_at = ?1
+   WHERE connection = ? AND account = ? AND kind = ? AND id = ? AND ticket = ? AND updated_at = ?
+     AND (due_at IS NOT NULL OR reason IS NOT NULL) AND (lease_until IS NULL OR lease_until <= ?1)`,
+);
+
+/** Takes back a refresh; `false` where it runs, or is not as it was read. */
+export function dropRefresh(handle: Handle, refresh: Refresh): boolean {
+  const { connection, account, kind, id, ticket, updatedAt } = refresh;
+  const { wallMs } = handle.stamp;
+  return handle.statement(drop).run(wallMs, connection, account, kind, id, ticket, updatedAt).changes === 1;
+}
+
 const failed = sql(
   "read.failed-refreshes",
   `SELECT ${columns}, due_at, lease_until, reason, updated_at FROM counterfoil_refreshes

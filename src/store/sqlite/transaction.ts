@@ -33,7 +33,7 @@ import { prune } from "./prune.ts";
 import { claimReceipts, discardReceipts, expireBytes, settleReceipts } from "./receipts.ts";
 import { recordRefusals, touch, writeAudit, writeSnapshot } from "./records.ts";
 import { acknowledgeMismatches, recordRedeliveries } from "./redeliveries.ts";
-import { claimRefreshes, endRefresh, wantRefreshes } from "./refreshes.ts";
+import { claimRefreshes, dropRefresh, endRefresh, wantRefreshes } from "./refreshes.ts";
 import type { Scopes } from "./scopes.ts";
 import type { UserStatement } from "./statements.ts";
 import { clampDue, leaveWorker, seeWorker } from "./upkeep.ts";
@@ -242,6 +242,10 @@ export class SqliteTransaction implements Contract.StoreTx {
 
   async endRefresh(end: Contract.RefreshEnd): Promise<boolean> {
     return this.#scopes.use(() => endRefresh(this.#handle, end));
+  }
+
+  async dropRefresh(refresh: Contract.Refresh): Promise<boolean> {
+    return this.#scopes.use(() => dropRefresh(this.#handle, refresh));
   }
 
   async audit(entry: Contract.AuditEntry): Promise<void> {
