@@ -60,6 +60,8 @@ export interface DeskOptions extends WorkerOptions {
   readonly database?: TemporaryDatabase;
   /** Awaited before each transaction of the worker's. */
   readonly beforeTransaction?: () => Promise<void>;
+  /** Awaited at the end of the body of each; for engines whose bodies may wait for something else. */
+  readonly beforeCommit?: (how: TransactionOptions) => Promise<void>;
   /** Runs each transaction of the worker's. */
   readonly aroundTransaction?: <T>(run: () => Promise<T>, how: TransactionOptions) => Promise<T>;
   /** Hears each event right when it is told. */
@@ -105,12 +107,17 @@ export class Office implements AsyncDisposable {
   /** Opens the database as another process would. */
   async desk(options: DeskOptions = {}): Promise<Desk> {
     const { effects = [this.ship], clock = this.clock, serverMs, limits, onEvent } = options;
-    const { beforeTransaction, aroundTransaction = (run) => run() } = options;
+    const { beforeTransaction, beforeCommit, aroundTransaction = (run) => run() } = options;
     const { database = this.database } = options;
     const real = storeAt(database.address, { clock, serverMs });
     const store = wrappedStore(real, async (body, how) => {
       await beforeTransaction?.();
-      return aroundTransaction(() => real.transaction(body, how), how);
+      const whole: typeof body = async (tx) => {
+        const value = await body(tx);
+        await beforeCommit?.(how);
+        return value;
+      };
+      return aroundTransaction(() => real.transaction(beforeCommit ? whole : body, how), how);
     });
     await store.migrate();
     await store.open();
