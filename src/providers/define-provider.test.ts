@@ -69,6 +69,23 @@ describe("defineProvider()", () => {
 describe("provider.on()", () => {
   const handle = (): void => {};
 
+  test.each<readonly [string, unknown]>([
+    ['Cannot define provider "undefined": it has no name', { ...spec, name: undefined }],
+    ["schemes is no list; say how", { ...spec, schemes: undefined }],
+    ['kind "hmca"; known are hmac, ed25519', { ...spec, schemes: [{ ...hmac, kind: "hmca" }] }],
+    ['kind "toString"; known', { ...spec, schemes: [{ kind: "toString" }] }],
+    ['kind "undefined"; known', { ...spec, schemes: [null] }],
+    ["identity is missing; say where", { ...spec, identity: undefined }],
+    ['identity.id is from "undefined"; known are header, body', { ...spec, identity: { type: spec.identity.type } }],
+    [
+      'identity.type is from "cookie"; known are',
+      { ...spec, identity: { id: spec.identity.id, type: { from: "cookie", name: "t" } } },
+    ],
+    ["ackMs is undefined; it must be", { ...spec, ackMs: undefined }],
+  ])("says of what the compiler would not take: %s", (problem, given) => {
+    expect(() => defineProvider(given as typeof spec)).toThrow(problem);
+  });
+
   test("makes a handler of its provider and type", () => {
     const handler = github.on("push", handle);
     expect(handler).toMatchObject({ provider: "github", type: "push", handle });

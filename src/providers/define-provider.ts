@@ -8,6 +8,7 @@ import { idSources } from "./field-source.ts";
 import { identityPaths, isInBody, isSignedSource } from "./identify.ts";
 import type { ProviderRules, ProviderSpec } from "./provider-spec.ts";
 import type { EventMap, Provider } from "./provider.ts";
+import { shapeProblem } from "./spec-shape.ts";
 
 /**
  * Makes a provider of its data.
@@ -30,7 +31,7 @@ export function defineProvider<const Name extends string, Events = EventMap>(
   spec: ProviderSpec<Name>,
 ): Provider<Name, Events> {
   const rules = fillIn(spec);
-  const problem = problemOf(rules);
+  const problem = shapeProblem(spec) ?? problemOf(rules);
   if (problem !== undefined) throw new TypeError(`Cannot define provider "${spec.name}": ${problem}`);
   const plan = bodyPlan({ watch: identityPaths(rules.identity), volatile: rules.volatile });
 

@@ -19,6 +19,15 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
   return { code, lines: lines.map((line) => JSON.parse(line) as unknown) };
 }
 
+/** What a run that ends in an error says. */
+async function complaint(...args: readonly string[]): Promise<string> {
+  const ran = promisify(execFile)(process.execPath, ["--conditions=counterfoil-source", main, ...args]);
+  return ran.then(
+    () => "nothing",
+    (error: unknown) => (error as { readonly stderr: string }).stderr,
+  );
+}
+
 test("providers lists all, and shows one with what is unconfirmed", async () => {
   const { lines } = await run("providers");
   expect(lines.length).toBeGreaterThanOrEqual(51);
@@ -66,4 +75,18 @@ export const vectors = [
     code: 1,
     lines: [{ name: "w", passed: false, verdict: "missing_signature" }],
   });
+  for (const [text, says] of [
+    ["[{}", "it is no JSON; write a list of deliveries"],
+    ["[]", "it has no vectors; export some"],
+    [
+      '[{"name":"w","secrets":["s"],"headers":{},"body":""},null]',
+      "Cannot use vector 1: it lacks valid (true or false)",
+    ],
+    ["[null]", "vector 1: it lacks name (text), secrets (a list of texts), headers (an object of texts), body (text)"],
+  ] as const) {
+    await writeFile(wrong, text);
+    expect(await complaint("provider", "test", file, "--vectors", wrong)).toContain(says);
+  }
+  const missing = join(folder, "missing.json");
+  expect(await complaint("provider", "test", file, "--vectors", missing)).toContain(`there is no file ${missing}`);
 });

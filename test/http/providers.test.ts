@@ -23,6 +23,7 @@ import {
   requestBytes,
 } from "../../src/testing/raw-http.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { signsUrl } from "../../src/verify/scheme.ts";
 import { signRequest } from "../../src/verify/sign-request.ts";
 import { canSign } from "../../src/verify/sign.ts";
 import { fetchFixture, presetKey, publicUrl } from "../kit/preset-keys.ts";
@@ -102,6 +103,32 @@ test("what each preset signs is taken in any pieces, and kept byte for byte", as
       }),
       { numRuns: 3 },
     );
+  }
+});
+
+test("who signs the URL is believed for the configured one, whatever a forwarded header says", async () => {
+  const signers = presets.filter(({ rules }) => rules.schemes.some(signsUrl));
+  expect(signers.map(({ name }) => name)).toEqual(expect.arrayContaining(["square", "trello", "hubspot", "twilio"]));
+  const server = await start(signers.map((provider) => connectionOf(provider)));
+  const forged = {
+    "x-forwarded-host": "evil.example",
+    "x-forwarded-proto": "https",
+    "x-forwarded-port": "443",
+    "x-original-url": "https://evil.example/hook",
+    forwarded: "host=evil.example;proto=https",
+  };
+  for (const provider of signers) {
+    const { rules, name } = provider;
+    const { signing } = presetKey(provider, 1);
+    const [type = ""] = Object.keys(rules.samples);
+    const post = async (url: string, id: string): Promise<number> => {
+      const delivery = sampleDelivery(rules, { secret: signing, type, id, timestampMs: atMs, publicUrl: url });
+      const { headers, body, suffix = "" } = delivery;
+      const all = Object.entries({ ...headers, ...forged });
+      return (await rawExchange(server.port, { path: `/hooks/${name}${suffix}`, headers: all, body })).status;
+    };
+    expect([name, await post("https://evil.example/hook", `${name}-evil`)]).toEqual([name, 401]);
+    expect([name, Math.floor((await post(publicUrl, `${name}-own`)) / 100)]).toEqual([name, 2]);
   }
 });
 

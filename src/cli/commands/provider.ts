@@ -40,14 +40,12 @@ async function test(file: string, options: ProviderOptions): Promise<void> {
   if (!existsSync(path)) throw new TypeError(`Cannot test the provider: there is no file ${path}`);
   const module = (await import(pathToFileURL(path).href)) as Declared;
   const { default: provider } = module;
-  const vectors =
-    options.vectors === undefined
-      ? module.vectors
-      : (JSON.parse(readFileSync(options.vectors, "utf8")) as ProviderVector[]);
+  const vectors = options.vectors === undefined ? module.vectors : readVectors(options.vectors);
   if (provider?.rules === undefined) throw new TypeError(`Cannot test ${path}: its default export is no provider`);
   if (!Array.isArray(vectors) || vectors.length === 0) {
     throw new TypeError(`Cannot test ${path}: it has no vectors; export some, or name a file with --vectors`);
   }
+  for (const [index, vector] of vectors.entries()) assertVector(vector, index);
   const results = await checkVectors(provider, vectors as readonly ProviderVector[]);
   printRows(options, results, () =>
     tableText(
@@ -56,4 +54,29 @@ async function test(file: string, options: ProviderOptions): Promise<void> {
     ),
   );
   if (results.some(({ passed }) => !passed)) process.exitCode = exitCodes.refused.code;
+}
+
+function readVectors(file: string): unknown {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new TypeError(`Cannot read the vectors: there is no file ${path}`);
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new TypeError(`Cannot read the vectors of ${path}: it is no JSON; write a list of deliveries`, {
+      cause: error,
+    });
+  }
+}
+
+function assertVector(vector: unknown, index: number): void {
+  const { name, secrets, headers, body, valid } = (vector ?? {}) as Readonly<Record<keyof ProviderVector, unknown>>;
+  const wrong = [
+    typeof name !== "string" && "name (text)",
+    !Array.isArray(secrets) && "secrets (a list of texts)",
+    (typeof headers !== "object" || headers === null) && "headers (an object of texts)",
+    typeof body !== "string" && typeof (body as { base64?: unknown } | null)?.base64 !== "string" && "body (text)",
+    typeof valid !== "boolean" && "valid (true or false)",
+  ].filter((part) => part !== false);
+  if (wrong.length === 0) return;
+  throw new TypeError(`Cannot use vector ${index + 1}: it lacks ${wrong.join(", ")}`);
 }
